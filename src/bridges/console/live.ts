@@ -3,6 +3,7 @@
 
 import {
   type ActorId,
+  checkOptions,
   type Clock,
   type Engine,
   type Figures,
@@ -10,6 +11,7 @@ import {
   type GatewayReport,
   type JsonObject,
   type Observer,
+  type OptionTable,
   systemClock,
 } from "../../core/contract/index.ts";
 import { isAddress, observers } from "../../core/contract/internal.ts";
@@ -95,8 +97,11 @@ const MAX_WHY = 200;
 /** In characters, about. */
 const LARGE_STATE = 262_144;
 
+const OPTIONS: OptionTable<LiveOptions> = { clock: true, observer: true };
+
 /** Begins to record. */
 export function recordLive(options: LiveOptions = {}): LiveRecorder {
+  checkOptions("recordLive", options, OPTIONS);
   return new Recorder(options);
 }
 

@@ -1,6 +1,6 @@
 // Owns: `serve`: one connection of an application to a service or source inside it. Does not own: transports (message-transport.ts).
 import { type AgenticService, fromAgenticService, isAgenticService } from "../agentic/index.ts";
-import type { Channel, Log, Source } from "../../core/contract/index.ts";
+import { type Channel, checkOptions, FUNCTION, type Log, type OptionTable, type Source } from "../../core/contract/index.ts";
 import { createGateway, type ServerInfo } from "../../mcp/gateway/index.ts";
 import type { MessageTransport } from "./message-transport.ts";
 
@@ -27,11 +27,14 @@ export interface Embedded extends AsyncDisposable {
 
 const GRACE_MS = 5_000;
 
+const OPTIONS: OptionTable<EmbedOptions> = { transport: true, info: true, instructions: true, principal: true, log: FUNCTION };
+
 /**
  * Serves an AgenticService, or any source, to a client inside the same application, without engine, command line and disk; in browsers
  * too. A service is observed until the connection ends; a source is not closed.
  */
 export async function serve(served: AgenticService | Source, options: EmbedOptions): Promise<Embedded> {
+  checkOptions("serve", options, OPTIONS);
   const { transport, info = { name: "embedded", version: "0.0.0" }, instructions, principal = "local", log } = options;
   const { source, release } = sourceOf(served);
   const gateway = createGateway({

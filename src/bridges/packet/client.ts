@@ -1,9 +1,11 @@
 // Owns: `packetClient`: requests to a packet server, their timeouts and limits. Does not own: transports (client-transports.ts,
 //   client-connection.ts).
 import {
-  type JsonObject,
+  checkOptions,
   type Clock,
   type Entropy,
+  type JsonObject,
+  type OptionTable,
   type Progress,
   systemClock,
   systemEntropy,
@@ -88,12 +90,26 @@ export interface PacketClient extends Disposable {
   close(): void;
 }
 
+const OPTIONS: OptionTable<PacketClientOptions> = {
+  token: true,
+  context: true,
+  timeoutMs: true,
+  connectMs: true,
+  patienceMs: true,
+  maxWaiting: true,
+  maxWaitingChars: true,
+  maxReplyChars: true,
+  clock: true,
+  entropy: true,
+};
+
 /**
  * A client for `http(s)://…` (a POST for each packet), `ws(s)://…`, and `tcp://host:port`, which needs Node. The default path is `/packets`.
  * WebSocket and TCP use one connection: it is opened for the first packet, and reopened after it ended, first at once, then after pauses
  * that double up to 10 s. Packets that had been sent then fail (`LOST`); others wait. Throws `BAD_DEFINITION` for an invalid address.
  */
 export function packetClient(url: string | URL, options: PacketClientOptions = {}): PacketClient {
+  checkOptions("packetClient", options, OPTIONS);
   return new Client(transportFor(parseAddress(url), options), options);
 }
 

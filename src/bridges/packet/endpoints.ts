@@ -1,15 +1,18 @@
 // Owns: the endpoints of a packet server: HTTP, WebSocket and TCP. Does not own: ordered connections (connection.ts).
+import { TEXT } from "../../core/contract/internal.ts";
 import {
   type Answer,
   type Caller,
   type Channel,
+  checkOptions,
   type Connection,
   type HttpMount,
+  isJsonObject,
   type Json,
   type JsonObject,
   type MountRequest,
+  type OptionTable,
   type SocketMount,
-  isJsonObject,
 } from "../../core/contract/index.ts";
 import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
@@ -33,8 +36,11 @@ export interface PacketEndpoints {
   };
 }
 
+const OPTIONS: OptionTable<PacketEndpointsOptions> = { inFlight: true, path: TEXT, schema: true, lines: true, linesInFlight: true };
+
 /** The endpoints of a packet server: HTTP and WebSocket mounts for `serveHttp`, and connections for `serveTcp`. */
 export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketEndpointsOptions = {}): PacketEndpoints {
+  checkOptions("packetEndpoints", options, OPTIONS);
   const connect = (channel: Channel, caller: Caller): Connection => packetConnection(flow, channel, caller, options);
   const http = httpMount(flow, options);
   return {

@@ -1,16 +1,19 @@
 // Owns: `PacketFlow`: a system of capabilities with its actors, sessions, MCP source and MCP tunnel.
 //   Does not own: one client's packets (packet-session.ts), transports (endpoints.ts).
 import {
-  type Closable,
   type Caller,
+  checkOptions,
   type Clock,
+  type Closable,
   type Engine,
   type Entropy,
+  FUNCTION,
   type Gateway,
+  type OptionTable,
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { InFlightMemoryBudget, omitUndefined } from "../../core/contract/internal.ts";
+import { InFlightMemoryBudget, OBJECT, omitUndefined, SIZE } from "../../core/contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./capability.ts";
@@ -81,6 +84,20 @@ const memoryExceeded = (): PacketError =>
     reset: 1,
   });
 
+const OPTIONS: OptionTable<PacketFlowOptions> = {
+  capabilities: true,
+  engine: true,
+  actors: OBJECT,
+  handles: true,
+  executionMs: true,
+  servers: true,
+  admit: FUNCTION,
+  heldBytes: SIZE,
+  clock: true,
+  entropy: true,
+  onFault: FUNCTION,
+};
+
 /**
  * Runs capabilities for packets. Throws `BAD_DEFINITION` if the engine does not know one of their kinds. Transports open a session for each
  * caller; `source` offers the same capabilities over MCP.
@@ -99,6 +116,7 @@ export class PacketFlow implements Closable {
   #tunnel: McpTunnel | undefined;
 
   constructor(options: PacketFlowOptions) {
+    checkOptions("PacketFlow", options, OPTIONS);
     const { capabilities, engine, actors = {}, clock = systemClock, entropy = systemEntropy, servers = noServers } = options;
     this.#options = options;
     this.#clock = clock;

@@ -1,6 +1,16 @@
 // Owns: `foreignServers`: calls to upstream MCP servers, their limits and errors, and reconnecting with backoff.
 //   Does not own: one connection (upstream-connection.ts), recording of calls (recorded-calls.ts).
-import { type Json, type JsonObject, TroupeError, isJsonObject, isList, untilAborted } from "../../core/contract/index.ts";
+import {
+  checkOptions,
+  FUNCTION,
+  isJsonObject,
+  isList,
+  type Json,
+  type JsonObject,
+  type OptionTable,
+  TroupeError,
+  untilAborted,
+} from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { OfferedTool } from "./capability.ts";
 import { reasonOf, truncated } from "./error-mapping.ts";
@@ -18,8 +28,19 @@ import type {
   UpstreamLinkOptions,
 } from "./upstream-server.ts";
 
+const OPTIONS: OptionTable<ForeignServersOptions> = {
+  servers: true,
+  clock: true,
+  timeoutMs: true,
+  maxBytes: true,
+  maxDepth: true,
+  maxCalls: true,
+  log: FUNCTION,
+};
+
 /** Needs `@modelcontextprotocol/client` once a server is called. Throws `BAD_DEFINITION` for an invalid URL. */
 export function foreignServers(options: ForeignServersOptions): ForeignServers {
+  checkOptions("foreignServers", options, OPTIONS);
   const { clock, timeoutMs = 30_000, maxBytes = 1_048_576, maxDepth = 64, maxCalls = 100 } = options;
   const links = new Map<string, UpstreamLink>();
   for (const [name, server] of Object.entries(options.servers)) {

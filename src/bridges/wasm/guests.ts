@@ -1,11 +1,16 @@
 // Owns: guests as a kind of actor: `createGuests` connects the parts of this folder. Does not own: what each part does.
+import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import {
-  type Closable,
   type ActorId,
   type Behaviour,
+  checkOptions,
+  type Closable,
   type ContentStore,
   type Digest,
   type Engine,
+  FUNCTION,
+  oneOf,
+  type OptionTable,
   type Outgoing,
   systemClock,
   systemEntropy,
@@ -57,11 +62,30 @@ export interface Guests extends Closable {
   live(): AsyncIterable<Digest>;
 }
 
+const OPTIONS: OptionTable<GuestHouseOptions> = {
+  contents: true,
+  manifests: true,
+  sandbox: true,
+  clock: true,
+  entropy: true,
+  persistence: oneOf("memory", "disk"),
+  limits: OBJECT,
+  most: OBJECT,
+  readComponent: FUNCTION,
+  checkGranted: FUNCTION,
+  variables: OBJECT,
+  directory: TEXT,
+  http: OBJECT,
+  childEvents: FUNCTION,
+};
+
 /**
  * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine, […])`. By default they are stored
  * on disk, run in a sandbox of their own, and see no environment variables. Dispose of it after the engine.
  */
-export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
+export function createGuests(house: GuestHouseOptions): Guests {
+  checkOptions("createGuests", house, OPTIONS);
+  const { contents, manifests, sandbox: given, ...more } = house;
   const sandbox = given ?? createSandbox();
   const close = async (): Promise<void> => {
     if (given === undefined) await sandbox[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { DatabaseSync } from "node:sqlite";
-import type { Closable, Collected, ContentStore, Digest } from "../contract/index.ts";
+import { checkOptions, type Closable, type Collected, type ContentStore, type Digest, FUNCTION } from "../contract/index.ts";
 import { migrate } from "./database.ts";
 import { damaged, storeFault } from "./store-errors.ts";
 import { int, text } from "./columns.ts";
@@ -19,6 +19,7 @@ import {
   checkSpace,
   checkTotal,
   closed,
+  CONTENT_BOUNDS,
   type ContentBounds,
   digestOf,
   PIECE_BYTES,
@@ -52,6 +53,7 @@ export function sqliteContents(
   path: string,
   options: Partial<ContentBounds> & Pick<SqliteOptions, "onLostLog" | "onCheckpoint"> = {},
 ): ContentStore & Closable {
+  checkOptions("sqliteContents", options, { ...CONTENT_BOUNDS, onLostLog: FUNCTION, onCheckpoint: FUNCTION });
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
   return openLockedFile(
     path,

@@ -1,6 +1,6 @@
 // Owns: contents in memory. Does not own: what their names and sizes may be (rules.ts).
 
-import type { Closable, Collected, ContentStore, Digest } from "../contract/index.ts";
+import { checkOptions, type Closable, type Collected, type ContentStore, type Digest } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import {
   absent,
@@ -10,6 +10,7 @@ import {
   checkSpace,
   checkTotal,
   closed,
+  CONTENT_BOUNDS,
   type ContentBounds,
   digestOf,
   PIECE_BYTES,
@@ -22,6 +23,7 @@ const MEMORY_BYTES = 1024 * 1024 * 1024;
 
 /** Contents that live as long as the process. */
 export function memoryContents(options: Partial<ContentBounds> = {}): ContentStore & Closable {
+  checkOptions("memoryContents", options, CONTENT_BOUNDS);
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: MEMORY_BYTES, ...options };
   return new MemoryContents(bounds);
 }

@@ -1,11 +1,14 @@
 // Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sqlite-sessions.ts).
 
 import {
-  type Closable,
+  ABOVE_ZERO,
   changedSession,
+  checkOptions,
+  type Closable,
   eventId,
   isJsonObject,
   type Json,
+  type OptionTable,
   readEventId,
   type SessionRow,
   type SessionStore,
@@ -30,6 +33,14 @@ export interface MemoryStreamBounds extends MemoryBounds {
   readonly totalBytes?: number;
 }
 
+const STREAM_OPTIONS: OptionTable<StreamBounds & MemoryStreamBounds> = {
+  sessions: ABOVE_ZERO,
+  totalBytes: true,
+  messages: true,
+  bytes: true,
+  streams: true,
+};
+
 const MAX_SESSIONS = 100_000;
 const MAX_BYTES = 64 * 1_048_576;
 // Roughly what an empty stream takes: a session may have many streams with next to nothing in them.
@@ -49,7 +60,9 @@ function setBounded<T>(map: Map<string, T>, key: string, value: T, max: number):
 }
 
 /** Sessions that live as long as the process. */
-export function memorySessionStore({ sessions: max = MAX_SESSIONS }: MemoryBounds = {}): SessionStore & Closable {
+export function memorySessionStore(bounds: MemoryBounds = {}): SessionStore & Closable {
+  checkOptions("memorySessionStore", bounds, { sessions: ABOVE_ZERO });
+  const { sessions: max = MAX_SESSIONS } = bounds;
   const rows = new Map<string, SessionRow>();
   let open = true;
   const all = (): Map<string, SessionRow> => {
@@ -130,11 +143,9 @@ class StreamBudget {
 }
 
 /** Sent messages for clients that reconnect, as compact text; bounded per stream, per session, in sessions and in total. */
-export function memoryStreamStore({
-  sessions: maxSessions = MAX_SESSIONS,
-  totalBytes = MAX_BYTES,
-  ...bounds
-}: Partial<StreamBounds> & MemoryStreamBounds = {}): StreamStore & Closable {
+export function memoryStreamStore(options: Partial<StreamBounds> & MemoryStreamBounds = {}): StreamStore & Closable {
+  checkOptions("memoryStreamStore", options, STREAM_OPTIONS);
+  const { sessions: maxSessions = MAX_SESSIONS, totalBytes = MAX_BYTES, ...bounds } = options;
   const max: StreamBounds = { ...STREAM_BOUNDS, ...bounds };
   const sessions = new Map<string, Map<string, Stream>>();
   const budget = new StreamBudget();

@@ -5,9 +5,11 @@ import {
   type ActorId,
   type ChainEvent,
   type Change,
+  checkOptions,
   type Clock,
   type Closable,
   type Damaged,
+  type DeadLetter,
   type Due,
   type DuePlace,
   type Ended,
@@ -16,11 +18,10 @@ import {
   type Entry,
   type IndexStore,
   type KeyedCall,
-  type DeadLetter,
   type ListQuery,
   type Message,
-  type Row,
   type OutboxAck,
+  type Row,
   type Store,
   type Stored,
   systemClock,
@@ -69,6 +70,7 @@ const timeOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.
  * become visible together, in the next microtask. `clock` decides when remembered replies expire.
  */
 export function memoryStore(options: { readonly clock?: Clock } = {}): Store & Closable {
+  checkOptions("memoryStore", options, { clock: true });
   return new MemoryStore(options.clock ?? systemClock);
 }
 

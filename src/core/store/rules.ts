@@ -8,6 +8,8 @@ import {
   type Ended,
   type EndedPage,
   type EndedQuery,
+  type OptionRule,
+  type OptionTable,
   type Row,
   StoreError,
 } from "../contract/index.ts";
@@ -89,6 +91,11 @@ export interface ContentBounds {
 }
 
 export const PIECE_BYTES = 64 * 1024 * 1024;
+
+const BYTES: OptionRule = ["a number of bytes, or Infinity", (value) => typeof value === "number" && value >= 0];
+
+/** The rules for the bounds of a content store. */
+export const CONTENT_BOUNDS: OptionTable<ContentBounds> = { pieceBytes: BYTES, totalBytes: BYTES };
 
 const MAX_SPACE_BYTES = 256;
 const MAX_LABEL_BYTES = 1_024;

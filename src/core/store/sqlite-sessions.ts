@@ -2,15 +2,20 @@
 //
 // Unlike actors, a session may be lost with the power (not with the process): its client begins a new one. So no write waits for the disk.
 
+import { TEXT, DURATION } from "../contract/internal.ts";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
-  type Closable,
+  boundsOf,
   changedSession,
+  checkOptions,
+  type Closable,
   eventId,
+  FUNCTION,
   isJsonObject,
   isSessionRow,
+  type OptionTable,
   readEventId,
   type SessionRow,
   type SessionStore,
@@ -88,8 +93,13 @@ export interface SqliteSessionOptions {
   readonly busyMs?: number;
 }
 
-/** All three stores on one file; disposing any of the four closes it. Throws `StoreError`. */
-export const sqliteSessionStores = (options: SqliteSessionOptions): SqliteSessionStores => storesOn(new SessionFile(options), options);
+const OPTIONS: OptionTable<SqliteSessionOptions> = { path: TEXT, bounds: boundsOf(STREAM_BOUNDS), busyMs: DURATION };
+
+/** All three stores on one file; disposing any of the four closes it. Throws `StoreError`, `BAD_OPTION`. */
+export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessionStores {
+  checkOptions("sqliteSessionStores", options, OPTIONS);
+  return storesOn(new SessionFile(options), options);
+}
 
 /** What `mendedSessionStores` takes: it moves a damaged file away and begins an empty one. */
 export interface MendedSessionOptions extends SqliteSessionOptions {
@@ -100,10 +110,12 @@ export interface MendedSessionOptions extends SqliteSessionOptions {
 /**
  * Session stores that repair themselves: where the file is damaged, at the start or later, they move it to `….damaged` and begin a new
  * one. A client whose session is missing begins another, so damaged sessions must not keep a server from starting. Throws `StoreError`
- * for all other faults.
+ * for all other faults, and `BAD_OPTION`.
  */
-export const mendedSessionStores = (options: MendedSessionOptions): SqliteSessionStores =>
-  storesOn(new SessionFile(options, options.onDamage), options);
+export function mendedSessionStores(options: MendedSessionOptions): SqliteSessionStores {
+  checkOptions("mendedSessionStores", options, { ...OPTIONS, onDamage: FUNCTION });
+  return storesOn(new SessionFile(options, options.onDamage), options);
+}
 
 function storesOn(file: SessionFile, { bounds }: SqliteSessionOptions): SqliteSessionStores {
   return new StoresOnFile(file, bounds);

@@ -5,8 +5,19 @@
 
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { type ActorId, type Closable, type Clock, type IndexStore, type Store, StoreError, systemClock } from "../contract/index.ts";
-import { commitFrom, settledNow } from "../contract/internal.ts";
+import {
+  type ActorId,
+  checkOptions,
+  type Clock,
+  type Closable,
+  FUNCTION,
+  type IndexStore,
+  type OptionTable,
+  type Store,
+  StoreError,
+  systemClock,
+} from "../contract/index.ts";
+import { commitFrom, settledNow, TEXT } from "../contract/internal.ts";
 import { type Head, HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
 import { Directory } from "./find-actors.ts";
@@ -50,11 +61,24 @@ export interface SqliteOptions {
   readonly disk?: Disk;
 }
 
+const OPTIONS: OptionTable<SqliteOptions> = {
+  directory: TEXT,
+  path: TEXT,
+  readOnly: true,
+  clock: true,
+  onDamage: FUNCTION,
+  onLostLog: FUNCTION,
+  onCheckpoint: FUNCTION,
+  beforeCommit: FUNCTION,
+  disk: true,
+};
+
 /**
  * Opens a store, takes its lock and migrates it. Throws `StoreError`: `STORE_LOCKED` (another server has it), `STORE_NEWER`,
  * `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store & Closable {
+  checkOptions("sqliteStore", options, OPTIONS);
   const { clock = systemClock, readOnly } = options;
   if (readOnly) return openReadableStore(options, (database) => readOnlyStore(database, clock));
   return openLockedStore(options, (file) => writableStore(file, clock, options));

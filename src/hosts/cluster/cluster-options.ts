@@ -38,7 +38,7 @@ export interface ClusterLimits {
   readonly greetings: number;
 }
 
-const DEFAULT_LIMITS: ClusterLimits = {
+export const CLUSTER_LIMITS: ClusterLimits = {
   forMs: 15_000,
   heartbeatMs: 1_000,
   askMs: 10_000,
@@ -87,7 +87,7 @@ export interface Settings {
 export const isNodeName = (text: unknown): text is string => typeof text === "string" && /^[a-z0-9]{16}$/.test(text);
 
 function limitsOf(given: Partial<ClusterLimits> = {}): ClusterLimits {
-  const limits = { ...DEFAULT_LIMITS, ...given };
+  const limits = { ...CLUSTER_LIMITS, ...given };
   for (const [name, value] of Object.entries(limits)) {
     if (!Number.isSafeInteger(value) || value < 1) throw new TroupeError("BAD_OPTION", `limits.${name} is not a whole number above 0.`);
   }

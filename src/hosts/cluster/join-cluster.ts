@@ -1,8 +1,9 @@
 // Owns: starting a node, and its own server. Does not own: what the node does afterwards (cluster-node.ts).
+import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
-import { type Clock, TroupeError } from "../../core/contract/index.ts";
+import { boundsOf, checkOptions, type Clock, FUNCTION, type OptionTable, TroupeError } from "../../core/contract/index.ts";
 import { type Cluster, ClusterNode } from "./cluster-node.ts";
-import { type ClusterOptions, settingsOf, peerUrl } from "./cluster-options.ts";
+import { CLUSTER_LIMITS, type ClusterOptions, settingsOf, peerUrl } from "./cluster-options.ts";
 
 const CONNECTIONS = 1_024;
 const STREAMS = 8;
@@ -74,12 +75,26 @@ async function openServer({ host, port, clock, strangerMs }: PeerServerOptions):
 /** Stands for the URL until the port is known. */
 const UNKNOWN_URL = "http://127.0.0.1";
 
+const OPTIONS: OptionTable<ClusterOptions> = {
+  secret: true,
+  members: true,
+  self: TEXT,
+  url: TEXT,
+  listen: OBJECT,
+  limits: boundsOf(CLUSTER_LIMITS),
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+  drop: FUNCTION,
+};
+
 /**
  * Makes this process a node of the cluster. Settles after the first request to the registry, whether that succeeded or not; other nodes are
  * connected afterwards, one by one. With `listen` the node has a port of its own. Without it, mount `handle` on a server that other nodes
  * reach by `url`. Throws `BAD_OPTION`, `BAD_ADDRESS`.
  */
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
+  checkOptions("joinCluster", options, OPTIONS);
   const { listen, url } = options;
   const { host = "127.0.0.1", port = 0 } = listen ?? {};
   if (url === undefined && (listen === undefined || host === "0.0.0.0" || host === "::")) {

@@ -1,9 +1,13 @@
 // Owns: the options of the stores in DynamoDB, and their defaults. Does not own: the stores (stores.ts).
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
+  boundsOf,
+  checkOptions,
   type Clock,
   type Entropy,
+  FUNCTION,
   type Log,
+  type OptionTable,
   sessionTtlIn,
   STREAM_BOUNDS,
   type StreamBounds,
@@ -60,7 +64,24 @@ export interface Settings {
 
 const set = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
 
-export function settingsOf(options: DynamoSessionOptions): Settings {
+const OPTIONS: OptionTable<DynamoSessionOptions> = {
+  client: true,
+  region: true,
+  endpoint: true,
+  table: true,
+  streamTable: true,
+  env: true,
+  ttlMs: true,
+  bounds: boundsOf(STREAM_BOUNDS),
+  sweep: true,
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+};
+
+/** `of` names what takes the options. Throws `BAD_OPTION`. */
+export function settingsOf(of: string, options: DynamoSessionOptions): Settings {
+  checkOptions(of, options, OPTIONS);
   const {
     region,
     endpoint,

@@ -33,7 +33,7 @@ class StoresOnTables implements DynamoSessionStores {
   readonly #close: () => Promise<void>;
 
   constructor(options: DynamoSessionOptions) {
-    const settings = settingsOf(options);
+    const settings = settingsOf("dynamoSessionStores", options);
     const ends = new StreamEnds(settings);
     const run = untilClosed(storeFault);
     this.#close = async () => {
@@ -64,7 +64,7 @@ const BY_ITEM = { AttributeName: ITEM.AttributeName, KeyType: "RANGE" } as const
  * For development and tests: in production, declare them in your infrastructure. Throws `StoreError`.
  */
 export async function createSessionTables(options: DynamoTables = {}): Promise<void> {
-  const settings = settingsOf(options);
+  const settings = settingsOf("createSessionTables", options);
   try {
     await create(settings, { TableName: settings.table, AttributeDefinitions: [SESSION], KeySchema: [BY_SESSION] });
     await create(settings, { TableName: settings.streamTable, AttributeDefinitions: [SESSION, ITEM], KeySchema: [BY_SESSION, BY_ITEM] });

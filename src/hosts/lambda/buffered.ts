@@ -1,7 +1,7 @@
 // Owns: `bufferedHandler`, for platforms that take complete answers. Does not own: the way to a response (serve-event.ts).
-import { untilAborted } from "../../core/contract/index.ts";
+import { checkOptions, untilAborted } from "../../core/contract/index.ts";
 import type { HttpEvent, LambdaContext } from "./event.ts";
-import type { LambdaOptions, LambdaServer } from "./options.ts";
+import { LAMBDA_OPTIONS, type LambdaOptions, type LambdaServer } from "./options.ts";
 import { LambdaRefusal } from "./refusals.ts";
 import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
 
@@ -13,6 +13,7 @@ export function bufferedHandler(
   given: LambdaServer,
   options: LambdaOptions = {},
 ): (event: unknown, context?: LambdaContext) => Promise<LambdaAnswer> {
+  checkOptions("bufferedHandler", options, LAMBDA_OPTIONS);
   const server = new EventServer(given, options);
   return async (event, context) => {
     const served = await server.serve(event, context, "none");

@@ -1,5 +1,5 @@
 // Owns: options and types of the handlers, and options of servers in Lambda and AgentCore.
-import type { JsonObject, Caller, Clock, Log } from "../../core/contract/index.ts";
+import { type Caller, type Clock, FUNCTION, type JsonObject, type Log, type OptionTable, TEXTS } from "../../core/contract/index.ts";
 import type { EventKind, LambdaContext } from "./event.ts";
 
 /** A server of `createServer`, anything with its `fetch`, or a bare function. */
@@ -37,6 +37,15 @@ export interface StreamingOptions extends LambdaOptions {
   /** Default: the global of that name in the Node.js runtimes of Lambda. */
   readonly awslambda?: AwsLambda;
 }
+
+export const LAMBDA_OPTIONS: OptionTable<LambdaOptions> = {
+  caller: FUNCTION,
+  hosts: TEXTS,
+  basePath: true,
+  marginMs: true,
+  clock: true,
+  log: FUNCTION,
+};
 
 /** The event and caller data of a request: `sourceOf(request)`. */
 export interface LambdaSource {

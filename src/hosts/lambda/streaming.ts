@@ -1,6 +1,14 @@
 // Owns: `streamingHandler`, for platforms that take answers in chunks. Does not own: the way to a response (serve-event.ts).
-import { TroupeError, untilAborted } from "../../core/contract/index.ts";
-import type { AwsLambda, LambdaServer, ResponseStream, StreamHandler, StreamingOptions, StreamMetadata } from "./options.ts";
+import { checkOptions, TroupeError, untilAborted } from "../../core/contract/index.ts";
+import {
+  LAMBDA_OPTIONS,
+  type AwsLambda,
+  type LambdaServer,
+  type ResponseStream,
+  type StreamHandler,
+  type StreamingOptions,
+  type StreamMetadata,
+} from "./options.ts";
 import { endsWhole, lastEvent, LambdaRefusal } from "./refusals.ts";
 import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
 
@@ -9,6 +17,7 @@ import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
  * runs. Source: https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html. Throws `BAD_OPTION`.
  */
 export function streamingHandler(given: LambdaServer, options: StreamingOptions = {}): StreamHandler {
+  checkOptions("streamingHandler", options, { ...LAMBDA_OPTIONS, standaloneStreams: true, awslambda: true });
   const aws = options.awslambda ?? globalAwsLambda();
   const server = new EventServer(given, options);
   const streams = options.standaloneStreams === true ? "all" : "resumed";

@@ -1,34 +1,47 @@
 // Owns: the engine's interface: this process runs turns for a Restate server, and calls actors through it, whichever node runs them.
 // Does not own: its parts (node.ts).
 import { byOperator, faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
-import type {
-  ActorId,
-  Asks,
-  CallOptions,
-  Change,
-  ChainEvent,
-  Engine,
-  EngineError,
-  DeadLetter,
-  Index,
-  IndexEvent,
-  IndexOperations,
-  IndexPage,
-  IndexQuery,
-  ListQuery,
-  Members,
-  Message,
-  Outgoing,
-  Peers,
-  Reply,
-  ReplyWith,
-  SessionStore,
-  Snapshot,
-  StreamStore,
-  Trait,
-  Viewer,
+import {
+  type ActorId,
+  type Asks,
+  type CallOptions,
+  type ChainEvent,
+  type Change,
+  checkOptions,
+  type DeadLetter,
+  type Engine,
+  type EngineError,
+  FUNCTION,
+  type Index,
+  type IndexEvent,
+  type IndexOperations,
+  type IndexPage,
+  type IndexQuery,
+  type ListQuery,
+  type Members,
+  type Message,
+  type OptionTable,
+  type Outgoing,
+  type Peers,
+  type Reply,
+  type ReplyWith,
+  type SessionStore,
+  type Snapshot,
+  type StreamStore,
+  TEXTS,
+  type Trait,
+  type Viewer,
 } from "../../core/contract/index.ts";
-import { invalidMessageReply, compareIds, kindOf, unserialisableError } from "../../core/contract/internal.ts";
+import {
+  compareIds,
+  INDEXES,
+  invalidMessageReply,
+  kindOf,
+  KINDS,
+  OBJECT,
+  TEXT,
+  unserialisableError,
+} from "../../core/contract/internal.ts";
 import type { ExtraHandler } from "./endpoint.ts";
 import type { TurnInput } from "./handler-inputs.ts";
 import { MapClient } from "./map-client.ts";
@@ -40,6 +53,28 @@ import { EVENT_BYTES, isLonger, tooLarge } from "./sizes.ts";
 import { restateStreamStore } from "./stream-store.ts";
 
 const TRAITS: ReadonlySet<Trait> = new Set(["progress"]);
+
+const OPTIONS: OptionTable<RestateOptions> = {
+  ingress: TEXT,
+  admin: TEXT,
+  sdk: true,
+  kinds: KINDS,
+  indexes: INDEXES,
+  listen: OBJECT,
+  secret: true,
+  identityKeys: TEXTS,
+  prefix: TEXT,
+  clock: true,
+  entropy: true,
+  patience: true,
+  patienceMs: true,
+  keyMs: true,
+  retryMs: true,
+  onIndexProgress: FUNCTION,
+  onFault: FUNCTION,
+  onAvailability: FUNCTION,
+  later: FUNCTION,
+};
 
 export class RestateEngine implements Engine {
   readonly traits = TRAITS;
@@ -53,6 +88,7 @@ export class RestateEngine implements Engine {
 
   /** Throws `ENGINE_MISSING` if a kind needs something that is missing, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<RestateEngine> {
+    checkOptions("RestateEngine.start", options, OPTIONS);
     return new RestateEngine(await Node.start(options));
   }
 

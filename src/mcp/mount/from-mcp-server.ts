@@ -1,14 +1,19 @@
 // Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
+import { TEXT, OBJECT, DURATION } from "../../core/contract/internal.ts";
 import {
-  type Closable,
-  type JsonObject,
+  ABOVE_ZERO,
   type CallOptions,
   type Catalogue,
+  checkOptions,
+  type Closable,
   type ContentOf,
   type Dirty,
   EngineError,
+  FUNCTION,
   type Json,
+  type JsonObject,
   type OfferRef,
+  type OptionTable,
   type Reply,
   type Source,
   type Surface,
@@ -208,6 +213,24 @@ export interface McpServerSource extends Source, Closable {
   readonly ready: Promise<void>;
 }
 
+const OPTIONS: OptionTable<McpServerOptions> = {
+  instructions: TEXT,
+  authInfo: FUNCTION,
+  clientCapabilities: OBJECT,
+  callMs: DURATION,
+  listMs: DURATION,
+  askMs: DURATION,
+  idleMs: true,
+  maxServers: ABOVE_ZERO,
+  maxAsking: true,
+  maxListed: ABOVE_ZERO,
+  maxLength: ABOVE_ZERO,
+  onLog: FUNCTION,
+  onFault: FUNCTION,
+  clock: true,
+  entropy: true,
+};
+
 /**
  * Serves a server of the official SDK, v1 or v2, `McpServer` or `Server`, which must not be connected yet: its tools, resources,
  * templates, prompts, completions, logs and requests to clients. All viewers share a given server and its state; with a function, each
@@ -215,6 +238,7 @@ export interface McpServerSource extends Source, Closable {
  * too slow; an error response of the server is a refusal with its message.
  */
 export function fromMcpServer(server: SdkServer | SdkServerFor, options: McpServerOptions = {}): McpServerSource {
+  checkOptions("fromMcpServer", options, OPTIONS);
   const source = typeof server === "function" ? new MountedServers(server, options) : new MountedServer(server, options, { scopes: [] });
   describeSource(source, "a mounted MCP server");
   return source;

@@ -2,21 +2,24 @@
 
 import {
   abortSignalOf,
-  type JsonObject,
   BARE_RESULT,
   type CallOptions,
   type Catalogue,
+  checkOptions,
   type Clock,
   CONTENT,
   type ContentOf,
   type Dirty,
   EngineError,
-  isJsonObject,
+  FUNCTION,
   isBareResult,
+  isJsonObject,
   isList,
   type Json,
+  type JsonObject,
   type ListName,
   type OfferRef,
+  type OptionTable,
   type Reply,
   type Source,
   type Surface,
@@ -25,11 +28,21 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { invalidInBlock, inWords, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
+import {
+  invalidInBlock,
+  inWords,
+  isContent,
+  isRefusal,
+  Listeners,
+  notify,
+  OBJECT,
+  ON_TIMEOUT,
+  TEXT,
+} from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { check, type Misfit, sameJson, toJson } from "./json.ts";
-import { describeSource, type Names, type NameStyle, namesOf } from "./names.ts";
+import { describeSource, NAMES, type Names, type NameStyle, namesOf } from "./names.ts";
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
 import { type Handler, RegistryIndex } from "./registry-entries.ts";
 
@@ -83,8 +96,21 @@ interface Listener {
   readonly contents: boolean;
 }
 
+const OPTIONS: OptionTable<RegistryOptions> = {
+  tools: OBJECT,
+  resources: OBJECT,
+  prompts: OBJECT,
+  instructions: TEXT,
+  name: TEXT,
+  names: NAMES,
+  timeoutMs: true,
+  clock: true,
+  onFault: FUNCTION,
+};
+
 /** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
 export function registry(options: RegistryOptions): Registry {
+  checkOptions("registry", options, OPTIONS);
   const source = new RegistrySource(options);
   describeSource(source, options.name === undefined ? "a registry" : `the registry ${JSON.stringify(options.name)}`);
   return source;

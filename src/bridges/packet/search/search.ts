@@ -2,21 +2,25 @@
 //   Does not own: following the chains (follower.ts), finding and ranking (search-index.ts).
 import {
   type ActorId,
+  checkOptions,
   type Clock,
   type Closable,
   type Engine,
   EngineError,
-  TroupeError,
+  FUNCTION,
+  type OptionTable,
   systemClock,
+  TroupeError,
 } from "../../../core/contract/index.ts";
 import {
-  type PlacedWord,
-  type SearchTerm,
   cutText,
   ftsQuery,
   omitUndefined,
+  type PlacedWord,
   placedWords,
+  type SearchTerm,
   searchTerms,
+  TEXT,
 } from "../../../core/contract/internal.ts";
 import { PacketError } from "../packet.ts";
 import { Follower } from "./follower.ts";
@@ -98,8 +102,18 @@ const DEFAULT_HITS = 10;
 const MAX_HITS = 50;
 const DEFAULT_SNIPPET_CHARS = 240;
 
+const OPTIONS: OptionTable<SearchIndexOptions> = {
+  engine: true,
+  file: TEXT,
+  kinds: true,
+  clock: true,
+  maxChars: true,
+  onFault: FUNCTION,
+};
+
 /** Follows the engine until it is disposed of; does not dispose of the engine. Throws `StoreError` for its file, `BAD_DEFINITION` for its fields. */
 export function searchIndex(options: SearchIndexOptions): Search {
+  checkOptions("searchIndex", options, OPTIONS);
   const { engine, file, clock = systemClock, maxChars = DEFAULT_CHARS, onFault } = options;
   if (!Number.isInteger(maxChars) || maxChars < 1 || maxChars > MAX_CHARS)
     throw new TroupeError("BAD_DEFINITION", `Search: maxChars is ${maxChars}, not from 1 to ${MAX_CHARS}.`);

@@ -1,8 +1,11 @@
 // Owns: Theater's MCP server as a source: catalogue, dispatch, completion, instructions. Does not own: the tools, resources and prompts
 // (their files).
+import { TEXT } from "../../../core/contract/internal.ts";
 import {
+  boundsOf,
   type CallOptions,
   type Catalogue,
+  checkOptions,
   type Closable,
   type ContentOf,
   type Dirty,
@@ -10,6 +13,7 @@ import {
   type Json,
   type JsonObject,
   type OfferRef,
+  type OptionTable,
   type Reply,
   type Source,
   type Surface,
@@ -87,11 +91,20 @@ const CATALOGUE: Catalogue = {
 const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
 
+const OPTIONS: OptionTable<FaceOptions> = {
+  stage: true,
+  clock: true,
+  requireScope: TEXT,
+  instructions: TEXT,
+  limits: boundsOf(FACE_LIMITS),
+};
+
 /**
  * Theater's MCP server, as a source over any stage. Errors of the stage become tool errors with Theater's codes. Disposing it ends its
  * viewers' channels and waits, but not the stage.
  */
 export function theaterFace(options: FaceOptions): Source & Closable {
+  checkOptions("theaterFace", options, OPTIONS);
   const face = new TheaterFace(options);
   describeSource(face, "Theater's face");
   return face;

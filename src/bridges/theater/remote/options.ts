@@ -1,5 +1,17 @@
 // Owns: options, limits and settings of a remote stage. Does not own: what they apply to (remote-stage.ts).
-import { type Clock, type Entropy, type Log, systemClock, systemEntropy } from "../../../core/contract/index.ts";
+import { TEXT } from "../../../core/contract/internal.ts";
+import {
+  boundsOf,
+  checkOptions,
+  type Clock,
+  type Entropy,
+  FUNCTION,
+  type Log,
+  oneOf,
+  type OptionTable,
+  systemClock,
+  systemEntropy,
+} from "../../../core/contract/index.ts";
 import { StageError } from "../stage.ts";
 import { type Codec, WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 
@@ -101,8 +113,19 @@ export interface Settings {
   readonly wire: WireLimits;
 }
 
-/** Throws `InvalidRequest`. */
+const OPTIONS: OptionTable<RemoteOptions> = {
+  host: TEXT,
+  port: true,
+  codec: oneOf("auto", "raw", "fragmenting"),
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+  limits: boundsOf(DEFAULTS),
+};
+
+/** Throws `BAD_OPTION`, `InvalidRequest`. */
 export function settingsOf(options: RemoteOptions): Settings {
+  checkOptions("remoteStage", options, OPTIONS);
   const { host = "127.0.0.1", port = 9_000, codec = "auto", clock = systemClock, entropy = systemEntropy, log = () => undefined } = options;
   const limits = { ...DEFAULTS, ...options.limits };
   for (const [name, value] of Object.entries(limits)) {

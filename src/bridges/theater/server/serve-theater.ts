@@ -1,13 +1,33 @@
 // Owns: listening for clients of Theater's protocol. Does not own: a connection (connection.ts).
 import { createServer, type Server } from "node:net";
-import { systemClock, systemEntropy, TroupeError } from "../../../core/contract/index.ts";
-import { rateLimitedLog } from "../../../core/contract/internal.ts";
+import {
+  boundsOf,
+  checkOptions,
+  FUNCTION,
+  type OptionTable,
+  systemClock,
+  systemEntropy,
+  TroupeError,
+} from "../../../core/contract/index.ts";
+import { rateLimitedLog, TEXT } from "../../../core/contract/internal.ts";
 import { authority, isLoopback, listenAt, listenAtPath } from "../../../mcp/transport/listen.ts";
 import { ClientChannels } from "./client-channels.ts";
 import { Connection } from "./connection.ts";
 import type { ServerContext } from "./execute-command.ts";
 import { THEATER_LIMITS, type TheaterListener, type TheaterOptions } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
+
+const OPTIONS: OptionTable<TheaterOptions> = {
+  stage: true,
+  host: TEXT,
+  port: true,
+  path: TEXT,
+  insecure: true,
+  limits: boundsOf(THEATER_LIMITS),
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+};
 
 /**
  * Serves Theater's management protocol over TCP or a Unix socket. A client's first frame determines its codec, from which
@@ -18,6 +38,7 @@ import { Subscriptions } from "./subscriptions.ts";
  * `UnsubscribeFromActor` ends the subscription, and an actor's reply on accepting a channel is that channel's first message.
  */
 export async function serveTheater(options: TheaterOptions): Promise<TheaterListener> {
+  checkOptions("serveTheater", options, OPTIONS);
   const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };

@@ -1,7 +1,7 @@
 // Owns: the sandbox on the main thread: queues of calls, choosing workers, and retries. Does not own: one worker's calls (pool-worker.ts).
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
-import { type Clock, type Closable, EngineError, systemClock } from "../../../core/contract/index.ts";
+import { checkOptions, type Clock, type Closable, EngineError, type OptionTable, systemClock } from "../../../core/contract/index.ts";
 import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
 import type { CoreModule } from "../abi/webassembly.ts";
 import { type CallEnding, PendingCall, type Blame } from "./pending-call.ts";
@@ -32,8 +32,18 @@ export interface SandboxOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS: OptionTable<SandboxOptions> = {
+  workers: true,
+  instances: true,
+  instanceBytes: true,
+  waitingBytes: true,
+  heapMb: true,
+  clock: true,
+};
+
 /** Creates a pool of workers. It keeps the process alive only while calls are in flight. */
 export function createSandbox(options: SandboxOptions = {}): Sandbox & Closable {
+  checkOptions("createSandbox", options, OPTIONS);
   if (!("cpuUsage" in Worker.prototype)) throw new Error("Guests need a Node that tells a thread's processor time: run 24.6 or newer.");
   const workers = checkedPositive("workers", options.workers ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
   const instances = checkedPositive("instances", options.instances ?? 1_000);

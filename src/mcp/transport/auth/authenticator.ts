@@ -2,17 +2,20 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import {
   type Caller,
+  checkOptions,
   type Clock,
   isJsonObject,
   type Json,
   type JsonObject,
   type OptionRule,
+  type OptionTable,
   type Rate,
   systemClock,
+  TEXTS,
   TokenBuckets,
   TroupeError,
 } from "../../../core/contract/index.ts";
-import { hasOwn, isLocal, isScope, peerOf } from "../../../core/contract/internal.ts";
+import { hasOwn, isLocal, isScope, OBJECT, peerOf, TEXT } from "../../../core/contract/internal.ts";
 import { checkClaimNames, claimsIn, EXCESSIVE } from "./claims.ts";
 import type { IssuerRing, TrustedIssuer } from "./verify-token.ts";
 import { invalid, limited, missing, type Verdict } from "./refusals.ts";
@@ -130,8 +133,33 @@ const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(inva
 const issuerRing = async (trusted: readonly TrustedIssuer[], claims: readonly string[], clock: Clock): Promise<IssuerRing> =>
   trusted.length === 0 ? NO_ISSUERS : (await import("./verify-token.ts")).issuerRing(trusted, claims, clock);
 
+const OPTIONS: OptionTable<AuthOptions> = {
+  keys: true,
+  issuers: true,
+  resource: TEXT,
+  scopes: TEXTS,
+  claims: true,
+  name: TEXT,
+  documentation: TEXT,
+  clock: true,
+};
+
+const KEY: OptionTable<ApiKey> = { name: TEXT, sha256: TEXT, scopes: TEXTS, claims: OBJECT, expiresAt: true };
+
+const ISSUER: OptionTable<TrustedIssuer> = {
+  issuer: TEXT,
+  keys: true,
+  audience: true,
+  algorithms: TEXTS,
+  typ: TEXT,
+  scopesClaim: TEXT,
+};
+
 /** Accepts API keys and tokens of issuers. No part of a token is ever logged or passed on. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {
+  checkOptions("authenticator", options, OPTIONS);
+  for (const key of options.keys ?? []) checkOptions("An API key", key, KEY);
+  for (const issuer of options.issuers ?? []) checkOptions("An issuer", issuer, ISSUER);
   const { resource, clock = systemClock, scopes = [], claims = [] } = options;
   checkClaimNames(claims);
   const ring = apiKeyRing(options.keys ?? []);

@@ -70,7 +70,12 @@ const isSource = (value: unknown): value is Source =>
   "watch" in value;
 
 const isIndex = (value: unknown): value is Index =>
-  isObject(value) && "kind" in value && "fields" in value && "definition" in value && "rowOf" in value && typeof value.rowOf === "function";
+  isObject(value) &&
+  "kind" in value &&
+  "fields" in value &&
+  "definition" in value &&
+  "includes" in value &&
+  typeof value.includes === "function";
 
 const isCapability = (value: unknown): value is Capability =>
   isObject(value) &&

@@ -1,16 +1,7 @@
 // Owns: `index()`: what an author writes to find actors by their contents, and its checks. Does not own: maintaining an index
 // (core/engine), its queries (core/contract).
-import {
-  type Behaviour,
-  type Frozen,
-  type Index,
-  type IndexVisibility,
-  isJsonObject,
-  type Json,
-  TroupeError,
-  type Viewer,
-} from "../contract/index.ts";
-import { getOwn, INDEX_LIMITS, setOwn } from "../contract/internal.ts";
+import { type Behaviour, type Frozen, type Index, type IndexVisibility, TroupeError, type Viewer } from "../contract/index.ts";
+import { INDEX_LIMITS } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import { checkProperties, requireProperties } from "./validate-definition.ts";
 
@@ -130,7 +121,6 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
   const tool = definition.tool === true ? name : definition.tool === false ? undefined : definition.tool;
   if (tool !== undefined) checkOfferName(tool, where);
   const source = definition.where;
-  const includes = source && ((state: Json, key: string): boolean => isIncluded(name, source({ state, key })));
   return Object.freeze({
     name,
     kind: kind.kind,
@@ -153,16 +143,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     ...(tool !== undefined && { tool }),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    ...(includes !== undefined && { includes }),
-    rowOf(state: Json, key: string): object | undefined {
-      if (!isJsonObject(state) || (includes !== undefined && !includes(state, key))) return undefined;
-      const row: Record<string, Json> = {};
-      for (const field of fields) {
-        const value = getOwn(state, field);
-        if (value !== undefined) setOwn(row, field, value);
-      }
-      return row;
-    },
+    includes: source === undefined ? () => true : (state, key) => isIncluded(name, source({ state, key })),
   } satisfies Index);
 }
 

@@ -9,6 +9,7 @@ import {
   type IndexShape,
   isJsonObject,
   type Json,
+  type JsonObject,
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
@@ -124,11 +125,11 @@ export class IndexChanges {
     return row === undefined ? removal(index, before) : { index: name, before: rowBefore(index, before), after: row, hasSameText };
   }
 
-  /** Whether an actor with this state has a row. */
-  #includes(index: Index, state: Json, key: string): boolean {
+  /** Whether an actor with this state has a row. An actor for which the author's code throws has none. */
+  #includes(index: Index, state: Json, key: string): state is JsonObject {
     if (!isJsonObject(state)) return false;
     try {
-      return index.includes === undefined || index.includes(state, key);
+      return index.includes(state, key);
     } catch (error) {
       this.reportOnce(index, error);
       return false;
@@ -136,18 +137,7 @@ export class IndexChanges {
   }
 
   #row(index: Index, state: Json, key: string): IndexedRow | undefined {
-    const picked = this.#picked(index, state, key);
-    return picked && indexedRow(index, picked, state);
-  }
-
-  /** An actor for which the author's code throws is not in the index. */
-  #picked(index: Index, state: Json, key: string): object | undefined {
-    try {
-      return index.rowOf(state, key);
-    } catch (error) {
-      this.reportOnce(index, error);
-      return undefined;
-    }
+    return this.#includes(index, state, key) ? indexedRow(index, state) : undefined;
   }
 }
 

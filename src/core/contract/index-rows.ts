@@ -36,14 +36,16 @@ export const INDEX_LIMITS = {
 
 // ── rows ────────────────────────────────────────────────────────────────────
 
-/**
- * The row that these members make. Long texts are cut, large lists and objects left out, so that one actor cannot fill an index. `state` is
- * where the texts of an index with full text are.
- */
-export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">, picked: object, state: Json): IndexedRow {
-  const members = isJsonObject(picked) ? boundedMembers(fields, picked) : {};
+/** The row of a state. Long texts are cut, large lists and objects left out, so that one actor cannot fill an index. */
+export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">, state: JsonObject): IndexedRow {
+  const members: Record<string, Json> = {};
+  const columns: IndexColumn[] = [];
+  for (const field of fields) {
+    const value = bounded(getOwn(state, field));
+    columns.push(columnOf(value));
+    if (value !== undefined) setOwn(members, field, value);
+  }
   const data = JSON.stringify(members);
-  const columns = fields.map((field) => columnOf(getOwn(members, field)));
   if (text === undefined) return { data, columns };
   return {
     data,
@@ -53,20 +55,6 @@ export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">
       return searchedText(text, state);
     },
   };
-}
-
-/** Most rows are short, and not copied. */
-function boundedMembers(fields: readonly string[], picked: JsonObject): JsonObject {
-  let copy: Record<string, Json> | undefined;
-  for (const field of fields) {
-    const value = getOwn(picked, field);
-    const short = bounded(value);
-    if (short === value) continue;
-    copy ??= { ...picked };
-    if (short === undefined) delete copy[field];
-    else setOwn(copy, field, short);
-  }
-  return copy ?? picked;
 }
 
 /** The columns of a row, without its data. */

@@ -105,10 +105,10 @@ export interface Index<R extends object = object> extends IndexShape {
   readonly tool?: string;
   readonly title?: string;
   readonly description?: string;
-  /** Whether an actor with this state is in the index. Throws what the author's `where` throws. Absent: all are. */
-  readonly includes?: (state: Json, key: string) => boolean;
-  /** The picked members, or undefined if the actor is not in the index. Throws likewise. */
-  rowOf(state: Json, key: string): R | undefined;
+  /** Whether an actor with this state is in the index. Throws what the author's `where` throws. */
+  includes(state: JsonObject, key: string): boolean;
+  /** Never there: the type of the picked members, for queries. */
+  readonly row?: R;
 }
 
 /** A field as it is compared: booleans are 0 and 1; null stands for absent members, lists and objects. */
@@ -116,9 +116,9 @@ export type IndexColumn = string | number | null;
 
 /** A row as it is stored. */
 export interface IndexedRow {
-  /** JSON text of the picked members. */
+  /** JSON text of an object with the picked members. */
   readonly data: string;
-  /** In the order of the index's fields. */
+  /** The same members in the order of the index's fields. */
   readonly columns: readonly IndexColumn[];
   /** The words of the index's texts, separated by spaces. Absent: it has none. */
   readonly text?: string | undefined;

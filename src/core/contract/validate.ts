@@ -35,7 +35,7 @@ export const KINDS: OptionRule = [
 /** What `index()` makes. */
 export const INDEXES: OptionRule = [
   "a list of indexes, as index(kind, { … }) makes them",
-  (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["rowOf"] === "function"),
+  (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["includes"] === "function"),
 ];
 
 /** An option's rule: one of these texts. */

@@ -53,7 +53,8 @@ export function sqliteContents(
   path: string,
   options: Partial<ContentBounds> & Pick<SqliteOptions, "onLostLog" | "onCheckpoint"> = {},
 ): ContentStore & Closable {
-  checkOptions("sqliteContents", options, { ...CONTENT_BOUNDS, onLostLog: FUNCTION, onCheckpoint: FUNCTION });
+  // The hooks of a store are those of its contents, too (log-hooks.ts). These find no damage while no caller waits.
+  checkOptions("sqliteContents", options, { ...CONTENT_BOUNDS, onLostLog: FUNCTION, onCheckpoint: FUNCTION }, ["onDamage"]);
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
   return openLockedFile(
     path,

@@ -10,6 +10,9 @@ import { MemoryRows, searchTerms } from "../contract/internal.ts";
 import { connect } from "./database.ts";
 import { sqliteStore } from "./index.ts";
 
+/** Of a row with these columns. */
+const membersOf = ([a, b]: readonly IndexColumn[]): string => JSON.stringify({ a, b });
+
 const SHAPE: IndexShape = { name: "all", kind: "door", fields: ["a", "b"], order: "a", definition: "1" };
 
 const temporary = (): Disposable & { readonly path: string } => {
@@ -93,7 +96,7 @@ test("SQLite and memory answer the same queries of the same rows alike", async (
     const actor = actors[roll(actors.length)];
     assert.ok(actor);
     const columns = [valueOf(), valueOf()];
-    const after = roll(5) === 0 ? undefined : { data: JSON.stringify(columns), columns };
+    const after = roll(5) === 0 ? undefined : { data: membersOf(columns), columns };
     const { owner } = actor;
     await store.commit(actor.writer.id, actor.writer.next({ row: { owner }, indexed: [{ index: "all", before: actor.row, after }] }));
     memory.set(actor.writer.id.slice(5), after, owner);
@@ -119,7 +122,7 @@ test("SQLite and memory answer alike where a condition has many rows", async () 
   database.exec("BEGIN");
   for (let n = 1; n <= 12_000; n += 1) {
     const columns = [roll(1_000), n % 3 === 0 ? `few ${roll(3_000)}` : `many ${roll(20)}`];
-    const row = { data: JSON.stringify(columns), columns };
+    const row = { data: membersOf(columns), columns };
     const owner = n % 100 === 0 ? "bob" : "ann";
     insert.run(n, `k${n}`, owner, row.data, ...columns);
     memory.set(`k${n}`, row, owner);
@@ -150,7 +153,7 @@ test("rows that turns changed last are found like the others, also by a process 
   const roll = dice(5);
   const rowOf = (): IndexedRow => {
     const columns = [roll(50), roll(3) === 0 ? null : `b${roll(4)}`];
-    return { data: JSON.stringify(columns), columns, text: ` word${roll(3)} all ` };
+    return { data: membersOf(columns), columns, text: ` word${roll(3)} all ` };
   };
   const actors = Array.from({ length: 1_500 }, (_, n) => ({ writer: new ChainWriter(`door/k${n}`), owner: n % 2 === 0 ? "ann" : "bob" }));
   const rows = new Map<string, IndexedRow>();
@@ -205,7 +208,7 @@ test("a row that cannot be moved to its index's table fails no turn, and others 
   await using store = sqliteStore({ directory: directory.path });
   await store.indexes?.declare(SHAPE);
   await store.indexes?.build("all", () => undefined, 10);
-  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
   const writers = Array.from({ length: 1_600 }, (_, n) => new ChainWriter(`door/${n}`));
   const set = (n: number, before: IndexedRow | undefined): Promise<unknown>[] =>
     writers.map((writer) => store.commit(writer.id, writer.next({ indexed: [{ index: "all", before, after: row(n) }] })));
@@ -226,11 +229,11 @@ test("a row that was lost has its words again once its actor has a turn", async 
   await store.indexes?.build("all", () => undefined, 10);
   const actor = new ChainWriter("door/a");
   await store.commit(actor.id, actor.next({ indexed: [] }));
-  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null], text: " some words " });
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null], text: " some words " });
   const changed = { index: "all", before: row(1), after: row(2), hasSameText: true };
   await store.commit(actor.id, actor.next({ indexed: [changed] }));
   const query: RowQuery = { conditions: [], terms: searchTerms("words"), descending: false, limit: 10, count: true };
-  assert.deepEqual(await store.indexes?.query("all", query), { rows: [{ key: "a", data: "[2]", value: 2 }], count: 1 });
+  assert.deepEqual(await store.indexes?.query("all", query), { rows: [{ key: "a", data: '{"a":2}', value: 2 }], count: 1 });
 });
 
 test("bodies are erased although an index is damaged", async () => {
@@ -241,7 +244,7 @@ test("bodies are erased although an index is damaged", async () => {
     await using store = sqliteStore({ directory: directory.path });
     await store.indexes?.declare(SHAPE);
     await store.indexes?.build("all", () => undefined, 10);
-    const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+    const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
     await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: row(1) }] }));
     await store.commit(actor.id, actor.next({ full: true, indexed: [{ index: "all", before: row(1), after: row(2) }] }));
   }
@@ -284,7 +287,7 @@ test("words and members that left a row are not in the file once bodies are eras
     readdirSync(directory.path).filter((name) => readFileSync(join(directory.path, name)).includes("xsecretx"));
   for (const key of ["a", "b", "c"]) {
     const actor = new ChainWriter(`door/${key}`);
-    const row = (words: string): IndexedRow => ({ data: JSON.stringify(words), columns: [words, null], text: words });
+    const row = (words: string): IndexedRow => ({ data: JSON.stringify({ a: words }), columns: [words, null], text: words });
     const [secret, other] = [row(` the xsecretx ${key} `), row(" other ")];
     await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: secret }] }));
     assert.notDeepEqual(holding(), []);
@@ -296,14 +299,14 @@ test("words and members that left a row are not in the file once bodies are eras
   // A long value is in pages of its own.
   const long = new ChainWriter("door/e");
   const value = `xsecretx${"y".repeat(5_000)}`;
-  const added: IndexedRow = { data: JSON.stringify(value), columns: [value, null], text: ` ${value} ` };
+  const added: IndexedRow = { data: JSON.stringify({ a: value }), columns: [value, null], text: ` ${value} ` };
   await store.commit(long.id, long.next({ indexed: [{ index: "all", after: added }] }));
   await store.commit(long.id, long.next({ full: true, indexed: [{ index: "all", before: added }] }));
   assert.equal(await store.erase(long.id, 2), 1);
   assert.deepEqual(holding(), [], "a long value");
   // Two turns changed the row since it was written to the index's table.
   const actor = new ChainWriter("door/d");
-  const row = (words: string): IndexedRow => ({ data: JSON.stringify(words), columns: [words, null], text: words });
+  const row = (words: string): IndexedRow => ({ data: JSON.stringify({ a: words }), columns: [words, null], text: words });
   const [before, secret, after] = [row(" before "), row(" the xsecretx d "), row(" after ")];
   await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: before }] }));
   await store.commit(actor.id, actor.next({ indexed: [{ index: "all", before, after: secret }] }));
@@ -316,7 +319,7 @@ test("words and members that left a row are not in the file once bodies are eras
 test("where rows changed last cannot be read, all indexes are built again", async () => {
   using directory = temporary();
   const actor = new ChainWriter("door/a");
-  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `[${a}]`, columns: [a, null] }));
+  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] }));
   const other: IndexShape = { ...SHAPE, name: "other" };
   const query: RowQuery = { conditions: [], descending: false, limit: 10, count: true };
   {
@@ -344,7 +347,33 @@ test("where rows changed last cannot be read, all indexes are built again", asyn
   assert.equal(await store.indexes?.declare(SHAPE), false);
   assert.equal(await store.indexes?.declare(other), false);
   await store.indexes?.build("all", () => after, 10);
-  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: "[2]", value: 2 }]);
+  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: '{"a":2}', value: 2 }]);
+});
+
+test("rows changed last that an earlier version has written are read, and moved to the table", async () => {
+  using directory = temporary();
+  const actor = new ChainWriter("door/a");
+  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] }));
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.indexes?.declare(SHAPE);
+    await store.indexes?.build("all", () => undefined, 10);
+    await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: before }] }));
+    await store.commit(actor.id, actor.next({ indexed: [{ index: "all", before, after }] }));
+  }
+  {
+    using database = connect(join(directory.path, "troupe.db"), {});
+    const { rows } = database.prepare("SELECT rows FROM recent_rows").get() ?? {};
+    assert.equal(rows, '[[1,1,"a",null,{"a":2}]]');
+    database.prepare("UPDATE recent_rows SET rows = ?").run('[[1,1,"a",null,"{\\"a\\":2}",2,null]]');
+  }
+  await using store = sqliteStore({ directory: directory.path });
+  assert.deepEqual((await store.indexes?.verify("all", () => after, 10))?.flaws, []);
+  const query: RowQuery = { conditions: [{ column: 0, in: [2] }], descending: false, limit: 10, count: true };
+  assert.deepEqual(await store.indexes?.query("all", query), { rows: [{ key: "a", data: '{"a":2}', value: 2 }], count: 1 });
+  await store.commit(actor.id, actor.next({ full: true, indexed: [{ index: "all", before: after, after: before }] }));
+  assert.equal(await store.erase(actor.id, 3), 2);
+  assert.deepEqual((await store.indexes?.verify("all", () => before, 10))?.flaws, []);
 });
 
 test("pages of an index are read in its order, without sorting", async () => {
@@ -389,7 +418,7 @@ test("verification finds a row whose key, owner, members or order was changed, a
     await store.commit(door.id, door.next({ indexed: [{ index: "all", before, after }] }));
     assert.deepEqual((await store.indexes?.verify("all", () => after, 10))?.flaws, []);
     using database = connect(join(directory.path, "troupe.db"), {});
-    database.exec("UPDATE recent_rows SET rows = json_set(rows, '$[0][6]', 3)");
+    database.exec("UPDATE recent_rows SET rows = json_set(rows, '$[0][4].b', 3)");
     assert.deepEqual((await store.indexes?.verify("all", () => after, 10))?.flaws, [{ id: "door/x", flaw: "different" }]);
     database.exec("UPDATE recent_rows SET rows = json_set(rows, '$[0][1]', 9)");
     assert.equal((await store.indexes?.verify("all", () => after, 10))?.flaws.length, 2);
@@ -458,7 +487,7 @@ test("a damaged table of rows changed last is replaced, and does not stop a serv
   using directory = temporary();
   const path = join(directory.path, "troupe.db");
   const actor = new ChainWriter("door/a");
-  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `[${a}]`, columns: [a, null] }));
+  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] }));
   const query: RowQuery = { conditions: [], descending: false, limit: 10, count: true };
   {
     await using store = sqliteStore({ directory: directory.path });
@@ -479,7 +508,7 @@ test("a damaged table of rows changed last is replaced, and does not stop a serv
   await store.indexes?.build("all", () => after, 10);
   assert.equal((await store.indexes?.query("all", query))?.count, 1);
   await store.commit(actor.id, actor.next({ indexed: [{ index: "all", before: after, after: before }] }));
-  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: "[1]", value: 1 }]);
+  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: '{"a":1}', value: 1 }]);
 });
 
 test("rows changed last of one index stay when another one is made, changed, removed or erased from", async () => {
@@ -490,7 +519,7 @@ test("rows changed last of one index stay when another one is made, changed, rem
   await indexes.declare(SHAPE);
   await indexes.build("all", () => undefined, 10);
   const actor = new ChainWriter("door/a");
-  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
   const query: RowQuery = { conditions: [], descending: false, limit: 10, count: true };
   const turn = (n: number): Promise<unknown> =>
     store.commit(actor.id, actor.next({ full: true, indexed: [{ index: "all", before: row(n - 1), after: row(n) }] }));
@@ -507,7 +536,7 @@ test("rows changed last of one index stay when another one is made, changed, rem
     for (const when of ["now", "after a restart"]) {
       await using reader = sqliteStore({ directory: directory.path, readOnly: true });
       const found: FoundRows | undefined = await (when === "now" ? indexes : reader.indexes)?.query("all", query);
-      assert.deepEqual(found?.rows, [{ key: "a", data: `[${n + 1}]`, value: n + 1 }], `${n} ${when}`);
+      assert.deepEqual(found?.rows, [{ key: "a", data: `{"a":${n + 1}}`, value: n + 1 }], `${n} ${when}`);
     }
   }
 });
@@ -516,7 +545,7 @@ test("rows changed last stay few under load, and a store can be closed meanwhile
   using directory = temporary();
   using database = connect(join(directory.path, "troupe.db"), {});
   const shapes = Array.from({ length: 6 }, (_, n): IndexShape => ({ ...SHAPE, name: `index-${n}` }));
-  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
   const writers = Array.from({ length: 2_000 }, (_, n) => new ChainWriter(`door/${n}`));
   {
     await using store = sqliteStore({ directory: directory.path });
@@ -550,7 +579,7 @@ test("rows that are lost while their index is built are computed again", async (
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   await store.indexes?.declare(SHAPE);
-  const row = (a: number): IndexedRow => ({ data: `[${a}]`, columns: [a, null] });
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
   const writers = ["a", "b", "c"].map((key) => new ChainWriter(`door/${key}`));
   for (const one of writers) await store.commit(one.id, one.next({ indexed: [] }));
   const query: RowQuery = { conditions: [{ column: 0, in: [2] }], descending: false, limit: 10, count: true };
@@ -574,7 +603,7 @@ test("large rows that turns changed last are moved before they fill the memory",
   await store.indexes?.declare(SHAPE);
   await store.indexes?.build("all", () => undefined, 10);
   using database = connect(join(directory.path, "troupe.db"), {});
-  const row = (a: number): IndexedRow => ({ data: JSON.stringify(`${a}${"z".repeat(30_000)}`), columns: [a, null] });
+  const row = (a: number): IndexedRow => ({ data: JSON.stringify({ a, long: "z".repeat(30_000) }), columns: [a, null] });
   const writers = Array.from({ length: 60 }, (_, n) => new ChainWriter(`door/${n}`));
   for (let n = 0; n < 4; n += 1)
     await Promise.all(
@@ -591,7 +620,7 @@ test("large rows that turns changed last are moved before they fill the memory",
 test("a store of schema version 8, with rows changed last in columns, opens, and its indexes are built again", async () => {
   using directory = temporary();
   const actor = new ChainWriter("door/a");
-  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `[${a}]`, columns: [a, null] }));
+  const [before, after] = [1, 2].map((a): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] }));
   {
     await using store = sqliteStore({ directory: directory.path });
     await store.indexes?.declare(SHAPE);
@@ -605,7 +634,7 @@ test("a store of schema version 8, with rows changed last in columns, opens, and
       `DROP TABLE recent_rows; DROP INDEX actor_owner_live;
        CREATE TABLE recent_row(content INTEGER NOT NULL, actor INTEGER NOT NULL, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL,
          ${columns}, PRIMARY KEY(content, actor)) WITHOUT ROWID;
-       INSERT INTO recent_row(content, actor, key, data, c0) VALUES(1, 1, 'a', '[2]', 2);
+       INSERT INTO recent_row(content, actor, key, data, c0) VALUES(1, 1, 'a', '{"a":2}', 2);
        PRAGMA user_version = 8`,
     );
   }
@@ -613,5 +642,5 @@ test("a store of schema version 8, with rows changed last in columns, opens, and
   assert.equal(await store.indexes?.declare(SHAPE), false);
   await store.indexes?.build("all", () => after, 10);
   const query: RowQuery = { conditions: [], descending: false, limit: 10, count: true };
-  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: "[2]", value: 2 }]);
+  assert.deepEqual((await store.indexes?.query("all", query))?.rows, [{ key: "a", data: '{"a":2}', value: 2 }]);
 });

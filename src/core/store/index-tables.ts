@@ -103,7 +103,9 @@ export class IndexTables {
     const move = async (content: number): Promise<void> => {
       const fault = await this.#inOwnWrite(() => {
         this.#heal();
-        overwriting(this.#database, () => this.#recent.moveBatch(content, (row) => this.#byId(content)?.move(row)));
+        const entry = this.#byId(content);
+        const rows = this.#rowsOf(entry);
+        overwriting(this.#database, () => this.#recent.moveBatch(content, entry?.shape.fields ?? [], (row) => rows?.move(row)));
       });
       if (fault !== undefined) this.#recent.pause(content);
     };
@@ -274,8 +276,8 @@ export class IndexTables {
     return (this.#byName = byName);
   }
 
-  #byId(id: number): RowTable | undefined {
-    return this.#rowsOf([...this.#entries().values()].find((entry) => entry.id === id));
+  #byId(id: number): Entry | undefined {
+    return [...this.#entries().values()].find((entry) => entry.id === id);
   }
 
   #rowsNamed(name: string): RowTable | undefined {

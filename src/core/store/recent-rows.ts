@@ -6,8 +6,8 @@
 // moved, is in a later list, too, and counts there.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type IndexColumn, type IndexedRow, isList, type Json } from "../contract/index.ts";
-import { tryParseJson } from "../contract/internal.ts";
+import { type IndexedRow, isJsonObject, isList, type Json } from "../contract/index.ts";
+import { indexedColumns, tryParseJson } from "../contract/internal.ts";
 import { int } from "./columns.ts";
 import { overwriting } from "./database.ts";
 import { RECENT_ROWS } from "./schema.ts";
@@ -49,6 +49,8 @@ export class RecentRows {
   readonly #clear: StatementSync;
   /** By index and actor. Undefined: the file has not been read. */
   #byIndex: Map<number, Map<number, RecentRow>> | undefined;
+  /** Indexes with rows from the file that have no columns yet. */
+  readonly #withoutColumns = new Set<number>();
   /** In all lists. */
   #entries = 0;
   #characters = 0;
@@ -82,9 +84,16 @@ export class RecentRows {
     return this.#isDamaged;
   }
 
-  /** The rows of an index, by actor. */
-  of(content: number): ReadonlyMap<number, RecentRow> {
-    return this.#read().get(content) ?? NONE;
+  /** The rows of the index with these fields, by actor. */
+  of(content: number, fields: readonly string[]): ReadonlyMap<number, RecentRow> {
+    const rows = this.#read().get(content);
+    if (rows === undefined) return NONE;
+    if (this.#withoutColumns.delete(content))
+      for (const row of rows.values()) {
+        const members = tryParseJson(row.data);
+        if (isJsonObject(members)) rows.set(row.pk, { ...row, columns: indexedColumns(fields, members) });
+      }
+    return rows;
   }
 
   put(row: RecentRow): void {
@@ -138,7 +147,10 @@ export class RecentRows {
     const rows = this.#unwritten.filter((row) => this.#isCurrent(row));
     this.#unwritten = [];
     for (let from = 0; from < rows.length; from += BATCH) {
-      const text = JSON.stringify(rows.slice(from, from + BATCH).map(listed));
+      const text = `[${rows
+        .slice(from, from + BATCH)
+        .map(listed)
+        .join(",")}]`;
       this.#insert.run(text);
       this.#characters += text.length;
     }
@@ -161,8 +173,8 @@ export class RecentRows {
   }
 
   /** Moves a batch of rows to their table with `move`, those of the actors that follow: where one cannot be moved, another one can. */
-  moveBatch(content: number, move: (row: RecentRow) => void): void {
-    const rows = [...this.of(content).values()].toSorted((one, other) => one.pk - other.pk);
+  moveBatch(content: number, fields: readonly string[], move: (row: RecentRow) => void): void {
+    const rows = [...this.of(content, fields).values()].toSorted((one, other) => one.pk - other.pk);
     const last = this.#moved.get(content) ?? 0;
     const batch = [...rows.filter(({ pk }) => pk > last), ...rows.filter(({ pk }) => pk <= last)].slice(0, BATCH);
     this.#moved.set(content, batch.at(-1)?.pk ?? 0);
@@ -196,13 +208,17 @@ export class RecentRows {
     if (this.#byIndex !== undefined) return this.#byIndex;
     const byIndex = new Map<number, Map<number, RecentRow>>();
     this.#reset();
+    this.#withoutColumns.clear();
     for (const { rows: text } of this.#stored()) {
       const rows = rowsIn(text);
       if (rows === undefined) this.#isDamaged = true;
       this.#characters += typeof text === "string" ? text.length : 0;
       for (const row of rows ?? []) {
         if (row.data === undefined) byIndex.get(row.content)?.delete(row.pk);
-        else setIn(byIndex, row);
+        else {
+          setIn(byIndex, row);
+          this.#withoutColumns.add(row.content);
+        }
         this.#listed.add(row.pk);
         this.#entries += 1;
       }
@@ -228,8 +244,11 @@ function setIn(byIndex: Map<number, Map<number, RecentRow>>, row: RecentRow): vo
   else rows.set(row.pk, row);
 }
 
-const listed = (row: RecentRow | Removed): readonly Json[] =>
-  row.data === undefined ? [row.content, row.pk] : [row.content, row.pk, row.key, row.owner, row.data, ...row.columns];
+/** As JSON. Its columns are left out, since they are members of its data, too. */
+const listed = (row: RecentRow | Removed): string =>
+  row.data === undefined
+    ? `[${row.content},${row.pk}]`
+    : `[${row.content},${row.pk},${JSON.stringify(row.key)},${JSON.stringify(row.owner)},${row.data}]`;
 
 /** Undefined: they are damaged. */
 function rowsIn(text: unknown): readonly (RecentRow | Removed)[] | undefined {
@@ -241,11 +260,11 @@ function rowsIn(text: unknown): readonly (RecentRow | Removed)[] | undefined {
 
 function rowIn(values: Json): RecentRow | Removed | undefined {
   if (!isList(values)) return undefined;
-  const [content, pk, key, owner = null, data, ...columns] = values;
+  const [content, pk, key, owner = null, members] = values;
   if (typeof content !== "number" || typeof pk !== "number") return undefined;
   if (values.length === 2) return { content, pk };
-  if (typeof key !== "string" || typeof data !== "string" || (owner !== null && typeof owner !== "string")) return undefined;
-  return columns.every(isColumn) ? { content, pk, key, owner, data, columns } : undefined;
+  if (typeof key !== "string" || (owner !== null && typeof owner !== "string")) return undefined;
+  // Earlier versions wrote the members as text, and then the columns.
+  const data = typeof members === "string" ? members : isJsonObject(members) ? JSON.stringify(members) : undefined;
+  return data === undefined ? undefined : { content, pk, key, owner, data, columns: [] };
 }
-
-const isColumn = (value: Json): value is IndexColumn => value === null || typeof value === "string" || typeof value === "number";

@@ -111,7 +111,7 @@ export class RowTable {
   }
 
   get #recentRows(): ReadonlyMap<number, RecentRow> {
-    return this.#recent.of(this.#id);
+    return this.#recent.of(this.#id, this.#shape.fields);
   }
 
   /** How the actor's row differs from the one it should have. Undefined: not at all. */

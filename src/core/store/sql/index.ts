@@ -144,15 +144,20 @@ function indexesOf(database: DatabaseSync): readonly IndexSource[] {
      WHERE EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'index_rows_' || id) ORDER BY name LIMIT 200`,
   );
   return rows.all().map(({ id, name, kind, fields, state }) => {
-    const list = tryParseJson(text(fields));
     return {
       id: int(id),
       name: text(name),
       kind: text(kind),
-      fields: isList(list) && isTexts(list) ? list : [],
+      fields: textsIn(fields),
       isComplete: state === "complete",
     };
   });
+}
+
+/** None where it is no list of texts. */
+function textsIn(value: SQLOutputValue | undefined): readonly string[] {
+  const list = tryParseJson(text(value));
+  return isList(list) && isTexts(list) ? list : [];
 }
 
 function addFunctions(
@@ -180,11 +185,11 @@ function addFunctions(
     return typeof kind === "string" && known.has(kind) ? args : HIDDEN_ARGS;
   });
   const recent = new RecentRows(database);
-  database.function(names.recent, pure, (content) => {
+  database.function(names.recent, pure, (content, fields) => {
     const rows = access.trusted(() => {
       recent.forget();
       if (recent.isDamaged) throw damaged("rows of indexes");
-      return recent.of(int(content));
+      return recent.of(int(content), textsIn(fields));
     });
     return JSON.stringify(Array.from(rows.values(), ({ pk, key, owner, columns }) => [pk, key, owner, ...columns]));
   });

@@ -221,6 +221,7 @@ export function indexView(
     column("owner", "text", "r.owner"),
   ];
   const recent = [`'${quoted(kind, "'")}/' || ${valueAt(1)}`, `'${quoted(kind, "'")}'`, valueAt(1), valueAt(2)];
+  const recentRows = `${functions.recent}(${id}, '${quoted(JSON.stringify(fields), "'")}')`;
   const named = new Set(columns.map((one) => one.name));
   for (const [n, field] of fields.entries()) {
     const own = free(field.toLowerCase(), named);
@@ -235,10 +236,10 @@ export function indexView(
     what: `The index ${name} of ${kind}${isComplete ? "" : ", which is incomplete now"}.`,
     columns,
     // What turns have changed last is not in the table yet (recent-rows.ts).
-    from: `main.index_rows_${id} r WHERE r.actor NOT IN (SELECT n.value ->> 0 FROM json_each(${functions.recent}(${id})) n)`,
+    from: `main.index_rows_${id} r WHERE r.actor NOT IN (SELECT n.value ->> 0 FROM json_each(${recentRows}) n)`,
     more: {
       values: Object.fromEntries(columns.map((one, n) => [one.name, recent[n] ?? "NULL"])),
-      from: `json_each(${functions.recent}(${id})) r`,
+      from: `json_each(${recentRows}) r`,
     },
   };
 }

@@ -25,7 +25,7 @@ export const board = actor("board", {
     nudge: {
       description: "Remind the person who took a task.",
       allow: "lead",
-      input: z.object({ task: z.string() }),
+      input: z.object({ task: z.string().regex(/^T-\d{1,9}$/) }),
       run: ({ args, forward }) => forward(task.at(args.task).remind()),
     },
   },

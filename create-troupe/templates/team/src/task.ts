@@ -1,4 +1,4 @@
-import { actor, type Viewer } from "troupe";
+import { actor, refuse, type Viewer } from "troupe";
 import * as z from "zod";
 
 const REMIND_MS = 2 * 24 * 60 * 60_000;
@@ -55,7 +55,8 @@ export const task = actor("task", {
   messages: {
     remind: {
       run({ state, key, send, settled }) {
-        if (state.taker !== undefined) send(inbox.at(state.taker).notify({ text: `Still waiting for you: ${key}, ${state.title}` }));
+        if (state.status !== "taken" || state.taker === undefined) refuse(`The task is ${state.status}: there is no one to remind.`);
+        send(inbox.at(state.taker).notify({ text: `Still waiting for you: ${key}, ${state.title}` }));
         return settled("Reminded.");
       },
     },

@@ -41,8 +41,14 @@ test("only the lead reminds others", async () => {
   await using at = await office();
   const { ann, bob } = at;
   await ann.tools.add({ title: "Water the plants" });
+  assertRefused(await ann.tools.nudge({ task: "T-1" }), "The task is open: there is no one to remind.");
   await bob.callTool("task__take", { task: "T-1" });
   assertRefused(await bob.tools.nudge({ task: "T-1" }), "Only the team's lead may do this.");
   assertToolResult(await ann.tools.nudge({ task: "T-1" }), "Reminded.");
   assert.match(await bob.readText("inbox://mine"), /Still waiting for you: T-1/);
+  await bob.callTool("task__finish", { task: "T-1" });
+  assertRefused(await ann.tools.nudge({ task: "T-1" }), "The task is done: there is no one to remind.");
+  assertRefused(await ann.tools.nudge({ task: "T-9" }), /no actor/, "NO_ACTOR");
+  await ann.tools.nudge({ task: "" });
+  assert.deepEqual(at.server.faults, []);
 });

@@ -16,6 +16,8 @@ test("only members of a room can post", async () => {
   assertToolResult(await ada.tools.open_room({ name: "tea" }), "The room tea is open.");
   assertRefused(await ada.callTool("room__post", { room: "tea", text: "Hello" }), "Join the room first.", "NOT_NOW");
   for (const one of [ada, bob]) await one.callTool("room__join", { room: "tea" });
+  const anonymous = server.client({ principal: null, era: "modern" });
+  assertRefused(await anonymous.callTool("room__join", { room: "tea" }), "Sign in first.");
   await ada.callTool("room__post", { room: "tea", text: "Hello, @bob" });
   await server.clock.advance(0);
   assert.deepEqual(await read(bob, "mentions://mine"), [{ room: "tea", by: "ada", text: "Hello, @bob" }]);

@@ -46,8 +46,9 @@ export const room = actor("room", {
       description: "Join the room.",
       enabled: ({ state, viewer }) => !state.members.includes(viewer.principal ?? "") || "You are in the room.",
       run({ state, viewer }) {
+        if (viewer.principal === undefined) refuse("Sign in first.");
         if (state.members.length === MAX_MEMBERS) refuse("The room is full.");
-        if (viewer.principal !== undefined) state.members.push(viewer.principal);
+        state.members.push(viewer.principal);
       },
     },
     post: {

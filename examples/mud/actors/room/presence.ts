@@ -43,9 +43,8 @@ export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string |
   };
   state.occupants[self] = fresh;
   watchSleepers(turn);
-  const all = Object.entries(state.occupants);
-  if (all.length > MAX_OCCUPANTS) {
-    const oldest = all.reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
+  if (Object.keys(state.occupants).length > MAX_OCCUPANTS) {
+    const oldest = Object.entries(state.occupants).reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
     delete state.occupants[oldest[0]];
   }
   // Read again, since the state returns a draft and not the stored object.

@@ -90,7 +90,7 @@ const isRolldown = (loaded: unknown): loaded is typeof rolldownPackage =>
  * Bundled code is in another folder than its sources, while what it reads by `import.meta` is where it was. Replaced as text, since a name
  * does no harm in a comment or a string either.
  */
-export const sourcePlaces = (folder: string): rolldownPackage.Plugin => ({
+const sourcePlaces = (folder: string): rolldownPackage.Plugin => ({
   name: "source-places",
   transform(code, file) {
     if (!file.startsWith(realpathSync(folder) + sep) || file.includes(`${sep}node_modules${sep}`)) return null;

@@ -2,6 +2,7 @@ import { actor, refuse, type Viewer } from "troupe";
 import * as z from "zod";
 
 const REMIND_MS = 2 * 24 * 60 * 60_000;
+const MAX_NOTICES = 200;
 
 /** Roles come from the scopes of a caller's key: `npm run key -- ann lead`. */
 const isLead = ({ viewer }: { readonly viewer: Viewer }): boolean => viewer.scopes.includes("lead");
@@ -13,7 +14,15 @@ export const inbox = actor("inbox", {
   per: "user",
   state: z.object({ notices: z.array(z.string()).default([]) }),
   resources: { notices: { uri: "inbox://mine", mimeType: "application/json", view: ({ state }) => state.notices } },
-  messages: { notify: { input: z.object({ text: z.string() }), run: ({ state, args }) => void state.notices.push(args.text) } },
+  messages: {
+    notify: {
+      input: z.object({ text: z.string() }),
+      run({ state, args }) {
+        state.notices.push(args.text);
+        if (state.notices.length > MAX_NOTICES) state.notices.shift();
+      },
+    },
+  },
 });
 
 const Task = z.object({

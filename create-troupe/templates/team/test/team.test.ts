@@ -52,3 +52,17 @@ test("only the lead reminds others", async () => {
   await ann.tools.nudge({ task: "" });
   assert.deepEqual(at.server.faults, []);
 });
+
+test("the last 200 notifications are stored, and a title is short", async () => {
+  await using at = await office();
+  const { ann } = at;
+  for (let n = 1; n <= 201; n += 1) {
+    await ann.tools.add({ title: `Task ${n}` });
+    await ann.callTool("task__take", { task: `T-${n}` });
+    await ann.callTool("task__finish", { task: `T-${n}` });
+  }
+  const notices: unknown = JSON.parse(await ann.readText("inbox://mine"));
+  assert.ok(Array.isArray(notices));
+  assert.deepEqual([notices.length, notices[0]], [200, "T-2 is done: Task 2"]);
+  assert.equal((await ann.tools.add({ title: "x".repeat(201) })).isError, true);
+});

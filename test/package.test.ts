@@ -88,6 +88,27 @@ describe("the package", () => {
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 
+  const bundle = async (cwd: string, ...args: readonly string[]) => {
+    const { stdout } = await run("npx", ["--no", "troupe", "bundle", ...args, "--json"], { cwd });
+    return z.object({ bundled: z.boolean(), sha256: z.string() }).parse(JSON.parse(stdout));
+  };
+
+  /** Starts a bundle in another folder, as clients do: neither the project nor its packages are nearby. */
+  const startBundle = async (zip: Uint8Array): Promise<Client> => {
+    const unpacked = mkdtempSync(join(folder, "unpacked-"));
+    for (const [path, contents] of Object.entries(unzipSync(zip))) {
+      mkdirSync(join(unpacked, path, ".."), { recursive: true });
+      writeFileSync(join(unpacked, path), contents);
+    }
+    const { server } = z
+      .object({ server: z.object({ mcp_config: z.object({ args: z.array(z.string()) }) }) })
+      .parse(JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")));
+    const args = server.mcp_config.args.map((arg) => arg.replace("${__dirname}", unpacked).replace("${HOME}", unpacked));
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: unpacked, stderr: "inherit" }));
+    return client;
+  };
+
   test("names only files that it contains", async () => {
     await run(process.execPath, [join(root, "node_modules/publint/src/cli.js"), tarball, "--level", "error"], { cwd: root });
   });
@@ -132,32 +153,56 @@ describe("the package", () => {
     test(`a bundle contains the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
       await install(`zod@${version("zod")}`);
       prepare();
-      mkdirSync(join(project, "code"), { recursive: true });
-      writeFileSync(join(project, "code/door.ts"), `${readmeExample()}\nexport const instructions: string = "Knock first.";\n`);
-      const made = await run("npx", ["--no", "troupe", "bundle", "code/door.ts", "--name", "door", "--out", "door.mcpb", "--json"], {
-        cwd: project,
-      });
-      const { bundled, sha256 } = z.object({ bundled: z.boolean(), sha256: z.string() }).parse(JSON.parse(made.stdout));
-      assert.equal(bundled, how.startsWith("by rolldown"));
+      mkdirSync(join(project, "code/lib"), { recursive: true });
+      mkdirSync(join(project, "data"), { recursive: true });
+      writeFileSync(join(project, "data/words.txt"), "Knock first.");
+      const reading = [
+        'import { readFileSync } from "node:fs";',
+        'import { join } from "node:path";',
+        'const names = [new URL("../../data/words.txt", import.meta.url), join(import.meta.dirname, "../../data/words.txt")];',
+        'export const words: string = [...new Set(names.map((name) => readFileSync(name, "utf8")))].join();',
+      ];
+      writeFileSync(join(project, "code/lib/words.ts"), reading.join("\n"));
+      writeFileSync(join(project, "code/door.ts"), `${readmeExample()}\nexport { words as instructions } from "./lib/words.ts";\n`);
+      const made = await bundle(project, "code/door.ts", "--name", "door", "--include", "data");
+      assert.equal(made.bundled, how.startsWith("by rolldown"));
       const zip = readFileSync(join(project, "door.mcpb"));
-      assert.equal(createHash("sha256").update(zip).digest("hex"), sha256);
-      const unpacked = mkdtempSync(join(folder, "unpacked-"));
-      for (const [path, contents] of Object.entries(unzipSync(zip))) {
-        mkdirSync(join(unpacked, path, ".."), { recursive: true });
-        writeFileSync(join(unpacked, path), contents);
-      }
-      const { server } = z
-        .object({ server: z.object({ mcp_config: z.object({ args: z.array(z.string()) }) }) })
-        .parse(JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")));
-      // In another folder, as clients start it: neither the project nor its packages are nearby.
-      const args = server.mcp_config.args.map((arg) => arg.replace("${__dirname}", unpacked).replace("${HOME}", unpacked));
-      const client = new Client({ name: "test", version: "1" });
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: unpacked, stderr: "inherit" }));
+      assert.equal(createHash("sha256").update(zip).digest("hex"), made.sha256);
+      const client = await startBundle(zip);
       assert.equal(client.getInstructions(), "Knock first.");
       const { content } = await client.callTool({ name: "unlock", arguments: {} });
       await client.close();
       assert.match(JSON.stringify(content), /Click/);
     });
+
+  test("a bundle has the configuration of capabilities, and what Troupe needs to call other servers", async () => {
+    const own = join(project, "own");
+    mkdirSync(own, { recursive: true });
+    symlinkSync(join(root, "node_modules/@modelcontextprotocol"), join(project, "node_modules/@modelcontextprotocol"));
+    const dependencies = { "@modelcontextprotocol/client": version("@modelcontextprotocol/client") };
+    writeFileSync(join(own, "package.json"), JSON.stringify({ name: "own", version: "1.0.0", type: "module", dependencies }));
+    writeFileSync(
+      join(own, "index.ts"),
+      `import { capability } from "troupe/packet";
+      export const ask = capability("ask", { intent: "Asks the other server", execute: (_, { mcp }) => mcp("other").call("unlock") });
+      export const unseen = capability("unseen", { intent: "Is not exposed", execute: () => ({}) });`,
+    );
+    writeFileSync(join(own, "troupe.config.ts"), 'export default { modules: "./index.ts", packetConfig: "./capabilities.json" };');
+    const args = [join(project, "node_modules/troupe/bin/troupe.js"), "serve", join(project, "door.js"), "--stdio"];
+    const other = { command: process.execPath, args: [...args, "--data", join(own, "other")] };
+    writeFileSync(join(project, "door.js"), readmeExample());
+    writeFileSync(join(own, "capabilities.json"), JSON.stringify({ mcp: { expose_capabilities: ["ask"], servers: { other } } }));
+    await bundle(own);
+    const client = await startBundle(readFileSync(join(own, "own.mcpb")));
+    const { tools } = await client.listTools();
+    const { content } = await client.callTool({ name: "ask", arguments: {} });
+    await client.close();
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ["ask"],
+    );
+    assert.match(JSON.stringify(content), /Click/);
+  });
 
   test("a world is served from the package #cli.modules.world #mud.worlds.serve", async () => {
     writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));

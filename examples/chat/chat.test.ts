@@ -16,6 +16,8 @@ test("only members of a room can post", async () => {
   assertToolResult(await ada.tools.open_room({ name: "tea" }), "The room tea is open.");
   assertRefused(await ada.callTool("room__post", { room: "tea", text: "Hello" }), "Join the room first.", "NOT_NOW");
   for (const one of [ada, bob]) await one.callTool("room__join", { room: "tea" });
+  const anonymous = server.client({ principal: null, era: "modern" });
+  assertRefused(await anonymous.callTool("room__join", { room: "tea" }), "Sign in first.");
   await ada.callTool("room__post", { room: "tea", text: "Hello, @bob" });
   await server.clock.advance(0);
   assert.deepEqual(await read(bob, "mentions://mine"), [{ room: "tea", by: "ada", text: "Hello, @bob" }]);
@@ -88,4 +90,17 @@ test("a room has at most a thousand members, and the lobby a thousand rooms", ()
   const rooms = testActor(lobby, { state: { rooms: names } });
   assertRefused(rooms.turn("tools/open_room", { name: "one-more" }), "There are enough rooms: join one of them.");
   assert.deepEqual(rooms.turn("tools/open_room", { name: "n7" }).reply, { ok: "The room n7 is open." });
+});
+
+test("a room and the mentions hold 200 of the largest messages", async () => {
+  await using server = await chat();
+  const ada = server.client({ principal: "ada" });
+  await ada.tools.open_room({ name: "tea" });
+  await ada.callTool("room__join", { room: "tea" });
+  const text = "\u0001".repeat(1_996) + "@ada";
+  for (let n = 0; n < 201; n += 1) assertToolResult(await ada.callTool("room__post", { room: "tea", text }), "Done.");
+  await server.clock.advance(0);
+  const list = await read(ada, "mentions://mine");
+  assert.equal(Array.isArray(list) && list.length, 200);
+  assert.deepEqual(server.faults, []);
 });

@@ -5,6 +5,8 @@ const MAX_MESSAGES = 200;
 const MAX_MEMBERS = 1_000;
 const MAX_ROOMS = 1_000;
 const WEEK_MS = 7 * 86_400_000;
+/** 200 texts of 2,000 characters take up to 2.4 MB, since JSON has six bytes for some characters. */
+const MAX_STATE_BYTES = 4_194_304;
 
 /** The members mentioned in a text. Matches the longest name after each @, since "anna" begins with "ann". */
 function mentionedIn(text: string, members: readonly string[]): readonly string[] {
@@ -20,6 +22,7 @@ function mentionedIn(text: string, members: readonly string[]): readonly string[
 export const mentions = actor("mentions", {
   description: "Messages that mention you.",
   per: "user",
+  maxStateBytes: MAX_STATE_BYTES,
   state: z.object({ list: z.array(z.object({ room: z.string(), by: z.string(), text: z.string() })).default([]) }),
   resources: { mentions: { uri: "mentions://mine", mimeType: "application/json", view: ({ state }) => state.list } },
   messages: {
@@ -37,6 +40,7 @@ export const mentions = actor("mentions", {
 export const room = actor("room", {
   description: "A chat room.",
   per: "link",
+  maxStateBytes: MAX_STATE_BYTES,
   state: z.object({
     members: z.array(z.string()).default([]),
     messages: z.array(z.object({ by: z.string(), text: z.string(), at: z.number() })).default([]),
@@ -46,8 +50,9 @@ export const room = actor("room", {
       description: "Join the room.",
       enabled: ({ state, viewer }) => !state.members.includes(viewer.principal ?? "") || "You are in the room.",
       run({ state, viewer }) {
+        if (viewer.principal === undefined) refuse("Sign in first.");
         if (state.members.length === MAX_MEMBERS) refuse("The room is full.");
-        if (viewer.principal !== undefined) state.members.push(viewer.principal);
+        state.members.push(viewer.principal);
       },
     },
     post: {

@@ -95,3 +95,14 @@ test("two clients of one user comment on two incidents at once, each on its own"
     );
   }
 });
+
+test("an incident with 200 of the longest comments can still be acknowledged", async () => {
+  await using at = await office();
+  const { server, rita, sam } = at;
+  await rita.tools.report({ title: "No lights", severity: 2 });
+  const comment = { incident: "INC-1", text: "\u0001".repeat(2_000) };
+  for (let n = 0; n < 200; n += 1) assertToolResult(await rita.callTool("incident__comment", comment), "Done.");
+  assertRefused(await rita.callTool("incident__comment", comment), /too many comments/);
+  assertToolResult(await sam.callTool("incident__acknowledge", { incident: "INC-1" }), "Acknowledged.");
+  assert.deepEqual(server.faults, []);
+});

@@ -4,6 +4,8 @@ import * as z from "zod";
 const ESCALATE_AFTER_MS = 15 * 60_000;
 const MAX_NOTICES = 200;
 const MAX_COMMENTS = 200;
+/** 200 comments of 2,000 characters take up to 2.4 MB, since JSON has six bytes for some characters. */
+const MAX_STATE_BYTES = 4_194_304;
 
 /** Each user's notifications. */
 export const inbox = actor("inbox", {
@@ -51,6 +53,7 @@ const allow = {
 export const incident = actor("incident", {
   description: "An incident.",
   per: "link",
+  maxStateBytes: MAX_STATE_BYTES,
   allow,
   state: Incident,
   initial: ({ args }) => Incident.parse(args),

@@ -48,6 +48,6 @@ const first = serveWorld(worlds[0] ?? "");
 export const name = first.name;
 /** The instructions of that server. */
 export const instructions = first.instructions;
-/** The kinds of that world: `troupe serve troupe/mud` serves them. */
+/** The kinds of that world: `troupe serve examples/mud` serves them. */
 const kinds = first.kinds;
 export default kinds;

@@ -62,16 +62,17 @@ test("forget removes the notes of one topic, or all of them", async () => {
   await kit.assertActorStateContains(assistant, { notes: [], conversation_history: [{ message: "Hello?" }] });
 });
 
-test("the last hundred notes and messages are stored", async () => {
+test("the last hundred notes and messages are stored, also the largest", async () => {
   await using kit = await startKit();
   const assistant = await kit.startTestActor(researchAssistant);
+  const largest = (text: string): string => text.padEnd(2_000, "\u0001");
   for (let index = 0; index <= 100; index += 1) {
-    await kit.sendActorMessage(assistant, note(`Note ${index}`));
-    await kit.sendActorMessage(assistant, say(`Message ${index}`));
+    await kit.sendActorMessage(assistant, note(largest(`Note ${index}`)));
+    await kit.sendActorMessage(assistant, say(largest(`Message ${index}`)));
   }
   const { notes, conversation_history } = await kit.getActorState(assistant);
-  assert.deepEqual([notes.length, notes[0]?.text, notes.at(-1)?.text], [100, "Note 1", "Note 100"]);
-  assert.deepEqual([conversation_history.length, conversation_history[0]?.message], [100, "Message 1"]);
+  assert.deepEqual([notes.length, notes[0]?.text, notes.at(-1)?.text], [100, largest("Note 1"), largest("Note 100")]);
+  assert.deepEqual([conversation_history.length, conversation_history[0]?.message], [100, largest("Message 1")]);
 });
 
 test("a message of an unknown type or without text is refused, and changes nothing", async () => {

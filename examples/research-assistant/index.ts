@@ -45,6 +45,8 @@ export const researchAssistant = actorCapability("research_assistant", {
   requires: ["message_type"],
   effects: [auditLog("info", "research"), counter("research.messages"), histogram("research.duration")],
   persistence: "disk",
+  // 200 texts of 2,000 characters take up to 2.4 MB, since JSON has six bytes for some characters.
+  policy: { maxStateBytes: 4_194_304 },
   timeout: idle(30 * 60_000),
   search: ["payload:message", "payload:text", "payload:topic"],
   parameters: {

@@ -5,7 +5,17 @@ import { Hono } from "hono";
 import type { Server } from "troupe/server";
 
 /** All paths that a server may use. Leave out those that your application serves itself. */
-const PATHS = ["/mcp", "/sse", "/healthz", "/readyz", "/.well-known/oauth-protected-resource/mcp"];
+const PATHS = [
+  "/mcp",
+  "/mcp/meta",
+  "/mcp/sse",
+  "/sse",
+  "/healthz",
+  "/readyz",
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-protected-resource/mcp",
+  "/.well-known/oauth-protected-resource/mcp/meta",
+];
 
 export function withHono(server: Server): Hono {
   const app = new Hono();

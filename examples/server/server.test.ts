@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { createServer as createMcpServer } from "troupe/server";
 import { testServer } from "troupe/testing";
-import { withUsers, withUsersOfExpress } from "./mounts.ts";
+import { withHono, withUsers, withUsersOfExpress } from "./mounts.ts";
+import { authenticator } from "troupe/transport";
 import { demo } from "./index.ts";
 import { observed, withOwnObserver } from "./telemetry.ts";
 
@@ -54,6 +56,18 @@ test("withUsersOfExpress serves known users only, each in their own sessions", a
   assert.equal((await post({ "x-user": "bob", ...session })).status, 404);
   app.closeAllConnections();
   app.close();
+});
+
+test("an application passes every path on to its server", async () => {
+  const issuers = [{ issuer: "https://login.example", keys: "https://login.example/jwks" }];
+  const auth = await authenticator({ issuers, resource: "https://town.example/mcp" });
+  await using server = createMcpServer("town", "1.0.0", { auth, sse: true });
+  const app = withHono(server);
+  const status = async (path: string): Promise<number> => (await app.request(`http://127.0.0.1${path}`)).status;
+  const metadata = "/.well-known/oauth-protected-resource";
+  for (const path of ["/mcp", "/mcp/meta", "/mcp/sse", "/sse"]) assert.equal(await status(path), 401, path);
+  for (const path of ["/healthz", "/readyz", metadata, `${metadata}/mcp`, `${metadata}/mcp/meta`])
+    assert.equal(await status(path), 200, path);
 });
 
 test("demo has the tools, resources and prompts of the guide", async () => {

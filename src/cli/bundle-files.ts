@@ -98,7 +98,12 @@ const installed = (name: string, from: string): string | undefined => {
 export interface Root {
   readonly from: string;
   readonly to: string;
+  /** Of its own dependencies, those that are wanted. Default: all. */
+  readonly only?: readonly string[];
 }
+
+/** All peer dependencies that a package names. */
+export const peersOf = (folder: string): readonly string[] => namesIn(manifestIn(folder), "peerDependencies");
 
 /** What Node would find by this name from that folder. */
 const visibleFrom = (placed: ReadonlyMap<string, Placed>, at: string, name: string): Placed | undefined => {
@@ -112,14 +117,14 @@ const visibleFrom = (placed: ReadonlyMap<string, Placed>, at: string, name: stri
 /** All that these packages depend on, peers included, and what that depends on. Optional ones that are missing are left out. Throws a `CommandError` for others. */
 export const dependenciesOf = (roots: readonly Root[]): readonly Placed[] => {
   const placed = new Map<string, Placed>();
-  const visit = ({ from, to: at }: Root): void => {
+  const visit = ({ from, to: at, only }: Root): void => {
     const manifest = manifestIn(from);
     const optional = namesIn(manifest, "optionalDependencies");
     const needed = namesIn(manifest, "dependencies").filter((name) => !optional.includes(name));
     const added: Root[] = [];
     for (const name of new Set([...needed, ...optional, ...peersIn(manifest)])) {
       // Served modules import the Troupe that serves them.
-      if (name === "troupe") continue;
+      if (name === "troupe" || only?.includes(name) === false) continue;
       const source = installed(name, from);
       if (source === undefined) {
         // A peer that is missing was left out on purpose (npm's --legacy-peer-deps): the program runs without it.

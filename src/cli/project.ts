@@ -17,6 +17,8 @@ export interface Project {
   readonly modules: readonly string[];
   /** The file of the server's API keys. */
   readonly apiKeys?: string;
+  /** The file with the configuration of capabilities. */
+  readonly packetConfig?: string;
   /** Letters, digits, `-` and `_`. */
   readonly name: string;
   readonly title?: string;
@@ -72,7 +74,10 @@ export const readProject = async ({ module, name, config }: ProjectOptions, need
   const modules = module !== undefined ? [at(process.cwd(), module)] : listed.map((one) => at(around, one));
   if (modules.length === 0 && needsModule)
     throw usage("There is nothing to serve: name a module, as in troupe bundle door.ts, or run this where a troupe.config.ts has modules.");
-  const keys = textIn(settings["apiKeys"]);
+  const pathIn = (property: string): string | undefined => {
+    const text = textIn(settings[property]);
+    return text === undefined ? undefined : resolve(around, text);
+  };
   const packageName = textIn(manifest["name"])?.replace(/^@[^/]*\//, "");
   const [first] = modules;
   if (!needsModule && packageName === undefined && textIn(settings["name"]) === undefined && first === undefined)
@@ -90,7 +95,8 @@ export const readProject = async ({ module, name, config }: ProjectOptions, need
     }),
     version: textIn(settings["serverVersion"]) ?? textIn(manifest["version"]) ?? "0.0.0",
     ...omitUndefined({
-      apiKeys: keys === undefined ? undefined : resolve(around, keys),
+      apiKeys: pathIn("apiKeys"),
+      packetConfig: pathIn("packetConfig"),
       title: textIn(settings["title"]),
       description: textIn(manifest["description"]),
       homepage: [textIn(manifest["homepage"])].find(isWebUrl),

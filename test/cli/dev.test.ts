@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { INFO } from "../clients.ts";
 import { root } from "../serve-child.ts";
-import { running, troupe } from "./run.ts";
+import { lines, running, troupe } from "./run.ts";
 
 const lamp = (word: string, more = ""): string => `
 import { actor } from "troupe";
@@ -173,6 +173,50 @@ export const desk = actor("desk", {
   },
 });
 `;
+
+void test("troupe dev serves the first capability, new instructions, and changes of JSON and CommonJS", { timeout: 60_000 }, async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  const write = (name: string, text: string): void => writeFileSync(join(folder.path, name), text);
+  write("words.json", '{ "json": "one" }');
+  write("words.cjs", 'module.exports = { cjs: "one", ...require("./deep.cjs") };');
+  write("deep.cjs", 'module.exports = { deep: "one" };');
+  const actors = `
+    import json from "./words.json" with { type: "json" };
+    import cjs from "./words.cjs";
+    import { actor } from "troupe";
+    import { capability } from "troupe/packet";
+    const tools = { read: { description: "Reads.", view: () => [json.json, cjs.cjs, cjs.deep].join(" ") } };
+    export const page = actor("page", { description: "A page.", initial: () => ({}), tools });`;
+  write("index.ts", `${actors}\nexport const instructions = "Read slowly.";`);
+  await using dev = running("dev", folder.path, "--http", "127.0.0.1:0", "--data", join(folder.path, ".troupe"), "--json");
+  await dev.said(/"ready":true.*\n/);
+  const url = new URL(String(Object(lines(dev.out())[0]).http));
+  const connect = async (): Promise<Client> => {
+    const client = new Client(INFO);
+    await client.connect(new StreamableHTTPClientTransport(url));
+    return client;
+  };
+  const client = await connect();
+  let reloads = 0;
+  const reads = async (words: string): Promise<void> => {
+    await dev.said(new RegExp(`(?:"event":"reloaded"[^]*){${(reloads += 1)}}`));
+    assert.match(JSON.stringify(await client.callTool({ name: "read", arguments: {} })), new RegExp(`"${words}"`));
+  };
+  write("words.json", '{ "json": "two" }');
+  await reads("two one one");
+  write("words.cjs", 'module.exports = { cjs: "two", ...require("./deep.cjs") };');
+  await reads("two two one");
+  write("deep.cjs", 'module.exports = { deep: "two" };');
+  await reads("two two two");
+
+  const greet = 'export const greet = capability("greet", { intent: "Greets", execute: () => ({ said: "Hello" }) });';
+  write("index.ts", `${actors}\n${greet}\nexport const instructions = "Read fast.";`);
+  await reads("two two two");
+  assert.match(JSON.stringify(await client.callTool({ name: "greet", arguments: {} })), /Hello/);
+  const other = await connect();
+  assert.equal(other.getInstructions(), "Read fast.");
+  await Promise.all([client.close(), other.close()]);
+});
 
 void test("troupe dev --as names every caller over HTTP, and logs what a turn threw once", { timeout: 60_000 }, async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));

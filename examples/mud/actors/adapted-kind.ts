@@ -18,9 +18,9 @@ export function adaptedKind(kind: Behaviour<object>, adapt: (state: object) => o
   const surface = kind.surface?.bind(kind);
   const result: Behaviour<object> = {
     ...kind,
-    receive: (state, message, life, seq, uid) => kind.receive(adapted(state), message, life, seq, uid),
-    ...(view !== undefined && { view: (state, action, args, viewer, self) => view(adapted(state), action, args, viewer, self) }),
-    ...(surface !== undefined && { surface: (state, viewer, onFault) => surface(adapted(state), viewer, onFault) }),
+    receive: (state, ...rest) => kind.receive(adapted(state), ...rest),
+    ...(view !== undefined && { view: (state, ...rest) => view(adapted(state), ...rest) }),
+    ...(surface !== undefined && { surface: (state, ...rest) => surface(adapted(state), ...rest) }),
   };
   return Object.freeze(result);
 }

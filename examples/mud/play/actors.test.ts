@@ -318,6 +318,39 @@ test("the world recovers: items return home, monsters respawn, consumed items gr
   assert.deepEqual(table.faults, []);
 });
 
+test("a player who wakes up falls asleep again, and lets the monster recover", async () => {
+  const clock = new SimulatedClock();
+  await using table = await Table.open(keep, { clock, seed: 9 });
+  const [ann, bob] = [viewer("ann"), viewer("bob")];
+  const sleeps = async (room: string, who: string): Promise<boolean | undefined> => (await table.room(room))?.occupants[who]?.asleep;
+  await table.call(ann, "pick_up", { item: "torch" });
+  for (const direction of ["north", "east", "south"]) await table.call(ann, "move", { direction });
+  await clock.advance(61 * 60_000);
+  await table.quiet();
+  assert.equal(await sleeps("cellar", "player/ann"), true);
+  await table.call(ann, "battle");
+  await table.quiet();
+  assert.deepEqual([await sleeps("cellar", "player/ann"), (await table.room("cellar"))?.occupants["player/ann"]?.engaged], [false, true]);
+  await clock.advance(61 * 60_000);
+  await table.quiet();
+  assert.equal(await sleeps("cellar", "player/ann"), true);
+  assert.equal((await table.room("cellar"))?.stage.monsterHealth, keep.monsters["cave_goblin"]?.health);
+
+  // Bob left nothing to remember. A note for him admits him to his room again, but does not wake him.
+  await table.call(bob, "choose_name", { name: "Bob" });
+  await table.call(bob, "move", { direction: "north" });
+  await clock.advance(61 * 60_000);
+  const cyd = viewer("cyd");
+  await table.call(cyd, "move", { direction: "north" });
+  await clock.advance(20 * 60_000);
+  await table.call(cyd, "tell", { to: "Bob", text: "Psst" });
+  await clock.advance(11 * 60_000);
+  await table.quiet();
+  assert.equal(await sleeps("hallway", "player/bob"), true);
+  assert.doesNotMatch(await table.call(cyd, "look"), /Also here/);
+  assert.deepEqual(table.faults, []);
+});
+
 test("a player who slept for long sees its own health, quests and exits as before", async () => {
   const clock = new SimulatedClock();
   await using table = await Table.open(keep, { clock, seed: 9 });

@@ -66,6 +66,24 @@ test("a player in a removed room is moved to the start with its items", async ()
   assert.deepEqual(table.faults, []);
 });
 
+test("a player who is moved to another start than before finds it on the map", async () => {
+  const store = memoryStore();
+  {
+    await using table = await Table.open(keep, { store });
+    for (const direction of ["north", "east", "south"]) await table.call(ann, "move", { direction });
+    await table.quiet();
+  }
+  const renamed = yaml
+    .replace("start: entrance", "start: chapel")
+    .replace("\n  cellar:", "\n  flooded:")
+    .replace("south: cellar", "south: flooded");
+  await using table = await Table.open(parseWorld(renamed, "keep.yaml"), { store });
+  assert.match(await table.call(ann, "look"), /small chapel/);
+  const { here, rooms } = await table.read(ann, "world_map");
+  assert.equal(here, "chapel");
+  assert.match(JSON.stringify(rooms), /"id":"chapel"/);
+});
+
 test("after a change of the world, added monsters appear and removed ones disappear", async () => {
   const store = memoryStore();
   {

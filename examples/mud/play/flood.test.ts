@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newRoom } from "../actors/room/room-state.ts";
+import { hasOthers, litIn } from "../actors/room/room-views.ts";
 import { loadWorld, worlds } from "../index.ts";
 import { Table, viewer } from "./table.fixture.ts";
 
@@ -29,6 +31,20 @@ test("flooding a room or a player with text fills nothing: logs and notes are bo
   assert.match(result, /and more than is told here/);
   assert.deepEqual(await table.store.letters(5), []);
   assert.deepEqual(table.faults, []);
+});
+
+test("the lists of a crowded room go through its occupants once, not once for each viewer", () => {
+  const one = { name: "Ann", health: 100, items: ["torch"], deeds: [], quests: [], completed: [], revision: 1, visit: 1, ended: false };
+  const here = { seen: 0, cursor: 0, asleep: false, engaged: false, leaving: false, busy: 0, came: null, notes: [], pinged: 0 };
+  let walks = 0;
+  const crowd = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`player/${at}`, { ...one, ...here }]));
+  const occupants = new Proxy(crowd, { ownKeys: (target) => ((walks += 1), Reflect.ownKeys(target)) });
+  const cellar = { ...newRoom(keep, "cellar"), occupants };
+  for (const id of Object.keys(crowd)) assert.deepEqual([hasOthers(cellar, id), litIn(keep, cellar)], [true, true]);
+  assert.equal(walks, 1);
+  const [first = ""] = Object.keys(crowd);
+  assert.equal(hasOthers({ ...cellar, occupants: { [first]: { ...one, ...here } } }, first), false);
+  assert.equal(litIn(keep, { ...cellar, occupants: { [first]: { ...one, ...here, asleep: true } } }), false);
 });
 
 test("hostile arguments are refused or sanitised, and change nothing #spec.6.tools.caution #spec.7.validation.sanitize", async () => {

@@ -10,7 +10,7 @@ import type { Zippable } from "fflate";
 import type * as rolldownPackage from "rolldown";
 import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { isTexts, omitUndefined } from "../../core/contract/internal.ts";
-import { dependenciesOf, filesOf, includedFiles, inProject, type Root } from "../bundle-files.ts";
+import { dependenciesOf, filesOf, includedFiles, inProject, peersOf, type Root } from "../bundle-files.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { replaceFile, whyUnwritable } from "../files.ts";
 import { optionalPackage, PACKAGE } from "../installed-packages.ts";
@@ -86,6 +86,29 @@ const addPackages = (files: Files, roots: readonly Root[]): void => {
 const isRolldown = (loaded: unknown): loaded is typeof rolldownPackage =>
   typeof loaded === "object" && loaded !== null && "rolldown" in loaded && typeof loaded.rolldown === "function";
 
+/**
+ * Bundled code is in another folder than its sources, while what it reads by `import.meta` is where it was. Replaced as text, since a name
+ * does no harm in a comment or a string either.
+ */
+const sourcePlaces = (folder: string): rolldownPackage.Plugin => ({
+  name: "source-places",
+  transform(code, file) {
+    if (!file.startsWith(realpathSync(folder) + sep) || file.includes(`${sep}node_modules${sep}`)) return null;
+    const place = inProject(file, folder).split("/").map(encodeURIComponent).join("/");
+    const url = `new URL("../${place}", import.meta.url)`;
+    const path = `process.getBuiltinModule("node:url").fileURLToPath(${url})`;
+    const values = { url: `${url}.href`, filename: path, dirname: `process.getBuiltinModule("node:path").dirname(${path})` };
+    let names = "";
+    const changed = code.replaceAll(/\bimport\.meta\.(url|filename|dirname)\b/g, (_, member: keyof typeof values) => {
+      const name = `source_${member}`;
+      if (!names.includes(name)) names += `var ${name} = ${values[member]};`;
+      return name;
+    });
+    const [program = ""] = /^#!.*\n/.exec(code) ?? [];
+    return names === "" ? null : `${program}${names}${changed.slice(program.length)}`;
+  },
+});
+
 /** Adds the code of all modules and of their imports, in few files. Returns the file of each module. */
 const addBundled = async (
   files: Files,
@@ -99,6 +122,7 @@ const addBundled = async (
     input: Object.fromEntries(names.map((name, index) => [name, modules[index] ?? ""])),
     platform: "node",
     external: /^(?:node:|troupe(?:\/|$))/,
+    plugins: [sourcePlaces(folder)],
     logLevel: "silent",
   });
   try {
@@ -126,9 +150,16 @@ const addFiles = (
   return modules.map((file) => inProject(file, folder));
 };
 
-/** Loads the modules, to bundle nothing that cannot be served. Returns the project's own files that were loaded. */
-const loadedFiles = async (project: Project): Promise<ReadonlySet<string>> => {
+interface Loaded {
+  /** The project's own files. */
+  readonly own: ReadonlySet<string>;
+  readonly hasCapabilities: boolean;
+}
+
+/** Loads the modules, to bundle nothing that cannot be served. */
+const loadModules = async (project: Project): Promise<Loaded> => {
   const files = new Set<string>();
+  let hasCapabilities = false;
   const hooks = registerHooks({
     load(url, context, next) {
       if (url.startsWith("file:")) files.add(realpathSync(fileURLToPath(url)));
@@ -139,13 +170,15 @@ const loadedFiles = async (project: Project): Promise<ReadonlySet<string>> => {
   try {
     const loaded = await load(project.modules);
     release(loaded);
+    hasCapabilities = loaded.parts.some(({ capabilities }) => capabilities.length > 0);
     for (const file of loaded.files) files.add(realpathSync(file));
   } finally {
     hooks.deregister();
     held.release();
   }
-  const own = ["bin", "dist", "src"].map((part) => join(PACKAGE, part) + sep);
-  return new Set([...files].filter((file) => !file.includes(`${sep}node_modules${sep}`) && !own.some((part) => file.startsWith(part))));
+  const troupe = ["bin", "dist", "src"].map((part) => join(PACKAGE, part) + sep);
+  const own = [...files].filter((file) => !file.includes(`${sep}node_modules${sep}`) && !troupe.some((part) => file.startsWith(part)));
+  return { own: new Set(own), hasCapabilities };
 };
 
 /** Settings of the project that also apply to a server on stdio. */
@@ -185,19 +218,21 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   const project = await readProject({ ...given, ...(module === undefined ? {} : { module }) }, true);
   const { folder, name, settings } = project;
   const modules = project.modules.map((one) => realpathSync(locateModule(splitPrefix(one).path)));
-  const included = includedFiles(include, folder, project.apiKeys);
   out.note("Loading the modules …");
-  const loaded = await loadedFiles(project);
+  const { own, hasCapabilities } = await loadModules(project);
+  const packetConfig = hasCapabilities ? project.packetConfig : undefined;
+  const included = includedFiles([...include, ...(packetConfig === undefined ? [] : [packetConfig])], folder, project.apiKeys);
   const files: Files = new Map();
   addTroupe(files);
   const found = modules.some((file) => /\.ya?ml$/.test(file)) ? undefined : (await optionalPackage("rolldown", folder))?.loaded;
   const bundled = isRolldown(found);
   out.note(bundled ? "Bundling their code with rolldown …" : "Copying their files and packages …");
-  const places = isRolldown(found) ? await addBundled(files, found, modules, folder) : addFiles(files, loaded, project, modules);
+  const places = isRolldown(found) ? await addBundled(files, found, modules, folder) : addFiles(files, own, project, modules);
   if (bundled)
     files.set("package.json", Buffer.from(JSON.stringify({ name, version: project.version, private: true, type: "module" }, null, 2)));
-  // The project's packages first: they get the places at the top.
-  const roots = bundled || !existsSync(join(folder, "package.json")) ? [] : [{ from: folder, to: "" }];
+  // The project's packages first: they get the places at the top. Troupe itself imports its optional peers, also where code is bundled.
+  const only = bundled ? { only: peersOf(PACKAGE) } : {};
+  const roots = existsSync(join(folder, "package.json")) ? [{ from: folder, to: "", ...only }] : [];
   addPackages(files, [...roots, { from: PACKAGE, to: "node_modules/troupe" }]);
   for (const [path, file] of included) copy(files, file, path);
   const native = [...files.keys()].some((path) => path.endsWith(".node"));
@@ -217,6 +252,7 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
       "--server-version",
       project.version,
       ...flagsOf(settings),
+      ...(packetConfig === undefined ? [] : ["--packet-config", inBundle(inProject(realpathSync(packetConfig), folder))]),
     ],
     variables,
     ...(native ? { platform: process.platform } : {}),
@@ -231,6 +267,8 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   }
   const sha256 = createHash("sha256").update(zip).digest("hex");
   if (!hasAuthor(project)) out.note("package.json names no author, so the bundle names the server instead.");
+  if (packetConfig !== undefined)
+    out.note(`The bundle holds ${packetConfig}, which everybody who has it can read: let it name no secrets.`);
   if (native) out.note(`The bundle holds native code, so it is for ${process.platform} only.`);
   out.show({ file, bytes: zip.length, files: files.size, sha256, bundled, manifest }, () =>
     [

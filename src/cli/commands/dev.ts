@@ -1,6 +1,6 @@
 // Owns: `troupe dev`: watching folders, loading code anew, and reporting each fault once. Does not own: the server (serve.ts).
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
-import { registerHooks } from "node:module";
+import { createRequire, registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Command } from "commander";
@@ -34,6 +34,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   let savedBeforeReady = false;
 
   using folders = new WatchedFolders({
+    isPart: (file) => isModuleFile(file) || rounds.files().has(file),
     changed() {
       cancel?.();
       // Editors write a file in several steps.
@@ -50,7 +51,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   });
   const updateWatches = (): void => {
     updatePending = false;
-    folders.update(roots, rounds.folders());
+    folders.update(roots, new Set(Array.from(rounds.files(), dirname)));
   };
 
   let newest = 0;
@@ -128,16 +129,18 @@ export const reportOnce = (log: ServerLog): ServerLog => {
 interface ReloadRounds {
   /** Starts a round: modules are imported again from now on. */
   next(): number;
-  /** The folders of all author files that were imported so far, including files that could not be parsed. */
-  folders(): ReadonlySet<string>;
+  /** All author files that were imported so far, JSON and files that could not be parsed included. */
+  files(): ReadonlySet<string>;
 }
 
 /**
  * Node caches modules by their URL. A round number in the URL makes it import a module, and the author's files that it imports, again.
+ * CommonJS has a cache of its own, by paths.
  */
 const reloadRounds = (): ReloadRounds => {
   let round = 0;
-  const folders = new Set<string>();
+  const files = new Set<string>();
+  const { cache } = createRequire(import.meta.url);
   const own = pathToFileURL(`${PACKAGE}/`).href;
   registerHooks({
     resolve(specifier, context, next) {
@@ -145,17 +148,25 @@ const reloadRounds = (): ReloadRounds => {
       if (!resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/")) return resolved;
       // The sources of this installation do not change; its examples count as author files.
       if (resolved.url.startsWith(`${own}src/`) || resolved.url.startsWith(`${own}dist/`)) return resolved;
-      folders.add(dirname(fileURLToPath(resolved.url)));
+      files.add(fileURLToPath(resolved.url));
       return round === 0 || resolved.url.includes("?") ? resolved : { ...resolved, url: `${resolved.url}?round=${round}` };
     },
   });
-  return { next: () => (round += 1), folders: () => folders };
+  return {
+    next() {
+      for (const file of files) delete cache[file];
+      return (round += 1);
+    },
+    files: () => files,
+  };
 };
 
 /** Folders of sources have fewer. A limit, since a served file may be in a home folder. */
 const MOST_FOLDERS = 1_000;
 
 interface FolderListener {
+  /** Whether the file may be part of what is served. */
+  isPart(file: string): boolean;
   /** A file that may be part of what is served was saved, created or removed. */
   changed(): void;
   /** Something else was created or removed, perhaps a folder: call `update`. */
@@ -207,7 +218,7 @@ class WatchedFolders implements Disposable {
     if (inode === undefined) return;
     try {
       const watcher = watch(folder, (event, file) => {
-        if (file === null || isModuleFile(file)) this.#listener.changed();
+        if (file === null || this.#listener.isPart(join(folder, file))) this.#listener.changed();
         else if (event === "rename") this.#listener.moved();
       });
       watcher.on("error", (error) => this.#giveUp(folder, error));

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempDisposableSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { CLIENTS } from "./clients.ts";
@@ -36,6 +39,22 @@ void test("the project's folder may be the module, its parent may not", () => {
   const server = serverFor({ ...PROJECT, target: "." }, claudeCode, PLACE);
   assert.equal(server.how === "stdio" && server.args[2], ".");
   assert.throws(() => serverFor({ ...PROJECT, target: ".." }, claudeCode, PLACE), /is outside of/);
+});
+
+void test("a Troupe that is linked into a project, as by pnpm, is named by its link", () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-install-"));
+  const cwd = realpathSync(folder.path);
+  const installed = join(cwd, "node_modules/.pnpm/troupe@0.9.0/node_modules/troupe");
+  mkdirSync(join(installed, "bin"), { recursive: true });
+  const program = join(installed, "bin/troupe.js");
+  for (const file of [program, join(cwd, "server.ts")]) writeFileSync(file, "");
+  symlinkSync(installed, join(cwd, "node_modules/troupe"));
+  const named = (scope: ServerOptions["scope"]): string | false => {
+    const server = serverFor({ target: "server.ts", scope }, claudeCode, { ...PLACE, cwd, program });
+    return server.how === "stdio" && (server.args[0] ?? "");
+  };
+  assert.equal(named("project"), "node_modules/troupe/bin/troupe.js");
+  assert.equal(named("user"), join(cwd, "node_modules/troupe/bin/troupe.js"));
 });
 
 void test("a project that brings its own Node is served with it", () => {

@@ -1,6 +1,6 @@
 // Owns: which server a command line means (a module, an address, or what troupe.config.ts says), its name, and how a client starts it.
 // Does not own: what the entry looks like in a client's settings (clients.ts).
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
@@ -128,8 +128,18 @@ const existing = (path: string): string => {
 /** The folder that a project's settings are in. */
 export const projectFolder = ({ config }: ServerOptions, { cwd }: Place): string => (config === undefined ? cwd : dirname(config.path));
 
+/** This program by the link in node_modules, which stays where the package's own folder has a version in its name, as with pnpm. */
+const linkedProgram = ({ cwd, program }: Place): string => {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const link = join(folder, "node_modules", "troupe", "bin", "troupe.js");
+    if (existsSync(link) && existsSync(program) && realpathSync(link) === realpathSync(program)) return link;
+    if (dirname(folder) === folder) return program;
+  }
+};
+
 const localServer = (options: ServerOptions, client: Client, place: Place): Server => {
   const { target, config, scope } = options;
+  const program = linkedProgram(place);
   const modules = target === undefined ? [] : [target];
   if (modules.length === 0 && config === undefined)
     throw usage(
@@ -141,7 +151,7 @@ const localServer = (options: ServerOptions, client: Client, place: Place): Serv
     ...(config === undefined ? ["--no-config", "--data", at(resolve(place.cwd, ".troupe"))] : ["--config", at(config.path)]),
     "--stdio",
   ];
-  if (scope === "user") return { how: "stdio", command: place.node, args: [place.program, ...serve((path) => path)] };
+  if (scope === "user") return { how: "stdio", command: place.node, args: [program, ...serve((path) => path)] };
   // A project's file is shared: no path of this machine may be in it.
   const folder = projectFolder(options, place);
   const shared = (path: string): string => {
@@ -153,7 +163,7 @@ const localServer = (options: ServerOptions, client: Client, place: Place): Serv
     return client.projectFolder === undefined ? within : `${client.projectFolder}/${within}`;
   };
   const ownNode = join(folder, "node_modules", "node", "bin", "node");
-  return { how: "stdio", command: place.node === ownNode ? shared(ownNode) : "node", args: [shared(place.program), ...serve(shared)] };
+  return { how: "stdio", command: place.node === ownNode ? shared(ownNode) : "node", args: [shared(program), ...serve(shared)] };
 };
 
 /** The server to add to a client. Throws a `CommandError` that says what is missing. */

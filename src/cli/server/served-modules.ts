@@ -58,9 +58,16 @@ const clockJumped = (ms: number): string =>
     ? "The clock was set forward, or the machine slept: actors, sessions and keys that would end now are kept until the new time has lasted as long."
     : "The clock was set back: timers that run already go on as if it had not been.";
 
-/** Imported only if there are capabilities or an address for packets. */
-const packetsFor = async (loaded: LoadedModules, options: ServeOptions, authenticated: boolean, log: Log): Promise<Packets | undefined> => {
-  if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
+/** Imported only if there are capabilities, an address for packets, or in development, where a reload may bring the first capability. */
+const packetsFor = async (
+  loaded: LoadedModules,
+  options: ServeOptions,
+  authenticated: boolean,
+  log: Log,
+  inDevelopment: boolean,
+): Promise<Packets | undefined> => {
+  const mayCome = inDevelopment && (options.auth || options.insecure !== true);
+  if (options.packets === undefined && !mayCome && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
     if (options.packetConfig !== undefined)
       throw usage("--packet-config is of capabilities, and these modules have none: give --packets, or leave it away.");
     return undefined;
@@ -87,7 +94,7 @@ export const serveModules = async (
   { options, version, log, detailedFaults, prepareKind, authenticated, live }: ServedOptions,
 ): Promise<ServedModules> => {
   await using opened = new AsyncDisposableStack();
-  const packets = opened.use(await packetsFor(loaded, options, authenticated, toLog(log)));
+  const packets = opened.use(await packetsFor(loaded, options, authenticated, toLog(log), prepareKind !== undefined));
   // Opened before the backend, so that it is closed after it: guests run until the engine has ended.
   const theater = opened.use(await theaterFor(options, authenticated, toLog(log)));
   const prepared = (of: LoadedModules): LoadedModules => {
@@ -117,7 +124,7 @@ export const serveModules = async (
     const capabilities = await packets?.start(of, place);
     return assembleSource(of, { engine, names: options.names, log, detailedFaults, handles, capabilities });
   };
-  const switched = replaceableSource(await createSource(first));
+  const switched = replaceableSource(await createSource(first), first.instructions);
   opened.defer(watchClock(systemClock, CLOCK_CHECK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));
   let current = loaded;
   opened.defer(() => release(current));
@@ -128,7 +135,6 @@ export const serveModules = async (
         ...(packets?.info ?? { name: loaded.name, version }),
         ...omitUndefined({ name: options.name, title: options.title, version: options.serverVersion }),
       },
-      ...omitUndefined({ instructions: loaded.instructions }),
       sessions: backend.sessions,
       streams: backend.streams,
       ...omitUndefined({ taskStore: backend.taskStore }),
@@ -152,7 +158,7 @@ export const serveModules = async (
   };
   const startModules = async (next: LoadedModules): Promise<void> => {
     engine = await backend.start(next);
-    switched.replace(await createSource(next));
+    switched.replace(await createSource(next), next.instructions);
     packets?.tunnelTo(gateway);
   };
   let unserved: readonly KindCount[] = [];

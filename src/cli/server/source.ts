@@ -82,16 +82,17 @@ interface Watcher {
 export interface ReplaceableSource {
   readonly source: Source;
   /** Moves all watchers to `next`. Throws the first error of a watch, after moving the others. */
-  replace(next: Source): void;
+  replace(next: Source, instructions?: string): void;
 }
 
-/** A source that can be replaced while clients are connected: sessions and subscriptions stay. */
-export const replaceableSource = (first: Source): ReplaceableSource => {
+/** A source that can be replaced while clients are connected: sessions and subscriptions stay. `instructions` precede its own. */
+export const replaceableSource = (first: Source, instructions?: string): ReplaceableSource => {
   let current = first;
+  let before = instructions;
   const watchers = new Set<Watcher>();
   const source: Source = {
     get instructions() {
-      return current.instructions ?? "";
+      return [before, current.instructions].filter((text) => text !== undefined && text !== "").join("\n\n");
     },
     surface: (viewer) => current.surface(viewer),
     catalogue: (viewer) => current.catalogue?.(viewer),
@@ -109,8 +110,9 @@ export const replaceableSource = (first: Source): ReplaceableSource => {
   };
   return {
     source,
-    replace(next) {
+    replace(next, instructionsOfNext) {
       current = next;
+      before = instructionsOfNext;
       const faults: unknown[] = [];
       for (const watcher of watchers) {
         watcher.undo();

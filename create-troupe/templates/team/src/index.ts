@@ -14,7 +14,7 @@ export const board = actor("board", {
   tools: {
     add: {
       description: "Add a task.",
-      input: z.object({ title: z.string().min(1) }),
+      input: z.object({ title: z.string().min(1).max(200) }),
       output: z.object({ task: z.string() }),
       run({ state, args, viewer, create, settled }) {
         const key = `T-${(state.added += 1)}`;
@@ -25,7 +25,7 @@ export const board = actor("board", {
     nudge: {
       description: "Remind the person who took a task.",
       allow: "lead",
-      input: z.object({ task: z.string() }),
+      input: z.object({ task: z.string().regex(/^T-\d{1,9}$/) }),
       run: ({ args, forward }) => forward(task.at(args.task).remind()),
     },
   },

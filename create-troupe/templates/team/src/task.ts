@@ -1,7 +1,8 @@
-import { actor, type Viewer } from "troupe";
+import { actor, refuse, type Viewer } from "troupe";
 import * as z from "zod";
 
 const REMIND_MS = 2 * 24 * 60 * 60_000;
+const MAX_NOTICES = 200;
 
 /** Roles come from the scopes of a caller's key: `npm run key -- ann lead`. */
 const isLead = ({ viewer }: { readonly viewer: Viewer }): boolean => viewer.scopes.includes("lead");
@@ -13,7 +14,15 @@ export const inbox = actor("inbox", {
   per: "user",
   state: z.object({ notices: z.array(z.string()).default([]) }),
   resources: { notices: { uri: "inbox://mine", mimeType: "application/json", view: ({ state }) => state.notices } },
-  messages: { notify: { input: z.object({ text: z.string() }), run: ({ state, args }) => void state.notices.push(args.text) } },
+  messages: {
+    notify: {
+      input: z.object({ text: z.string() }),
+      run({ state, args }) {
+        state.notices.push(args.text);
+        if (state.notices.length > MAX_NOTICES) state.notices.shift();
+      },
+    },
+  },
 });
 
 const Task = z.object({
@@ -55,7 +64,8 @@ export const task = actor("task", {
   messages: {
     remind: {
       run({ state, key, send, settled }) {
-        if (state.taker !== undefined) send(inbox.at(state.taker).notify({ text: `Still waiting for you: ${key}, ${state.title}` }));
+        if (state.status !== "taken" || state.taker === undefined) refuse(`The task is ${state.status}: there is no one to remind.`);
+        send(inbox.at(state.taker).notify({ text: `Still waiting for you: ${key}, ${state.title}` }));
         return settled("Reminded.");
       },
     },

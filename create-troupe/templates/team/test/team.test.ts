@@ -41,8 +41,28 @@ test("only the lead reminds others", async () => {
   await using at = await office();
   const { ann, bob } = at;
   await ann.tools.add({ title: "Water the plants" });
+  assertRefused(await ann.tools.nudge({ task: "T-1" }), "The task is open: there is no one to remind.");
   await bob.callTool("task__take", { task: "T-1" });
   assertRefused(await bob.tools.nudge({ task: "T-1" }), "Only the team's lead may do this.");
   assertToolResult(await ann.tools.nudge({ task: "T-1" }), "Reminded.");
   assert.match(await bob.readText("inbox://mine"), /Still waiting for you: T-1/);
+  await bob.callTool("task__finish", { task: "T-1" });
+  assertRefused(await ann.tools.nudge({ task: "T-1" }), "The task is done: there is no one to remind.");
+  assertRefused(await ann.tools.nudge({ task: "T-9" }), /no actor/, "NO_ACTOR");
+  await ann.tools.nudge({ task: "" });
+  assert.deepEqual(at.server.faults, []);
+});
+
+test("the last 200 notifications are stored, and a title is short", async () => {
+  await using at = await office();
+  const { ann } = at;
+  for (let n = 1; n <= 201; n += 1) {
+    await ann.tools.add({ title: `Task ${n}` });
+    await ann.callTool("task__take", { task: `T-${n}` });
+    await ann.callTool("task__finish", { task: `T-${n}` });
+  }
+  const notices: unknown = JSON.parse(await ann.readText("inbox://mine"));
+  assert.ok(Array.isArray(notices));
+  assert.deepEqual([notices.length, notices[0]], [200, "T-2 is done: Task 2"]);
+  assert.equal((await ann.tools.add({ title: "x".repeat(201) })).isError, true);
 });

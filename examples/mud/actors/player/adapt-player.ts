@@ -19,7 +19,8 @@ export function adaptPlayer(world: World, state: object): object {
     Object.keys(adapted.quests).length === Object.keys(player.quests).length;
   if (isUnchanged) return state;
   for (const one of Object.values(adapted)) Object.freeze(one);
-  return Object.freeze({ ...player, ...adapted, ...(!inWorld && { room: world.start, monsterPresent: false }) });
+  const visited = Object.freeze([...new Set([...player.visited, world.start])]);
+  return Object.freeze({ ...player, ...adapted, ...(!inWorld && { room: world.start, visited, monsterPresent: false }) });
 }
 
 const knownOf = (ids: readonly string[], list: Readonly<Record<string, unknown>>): string[] => ids.filter((id) => Object.hasOwn(list, id));

@@ -8,7 +8,7 @@ import { DIRECTIONS, isKey, itemOf, monsterOf, roomOf, type World } from "../../
 import type { Ticket } from "../sheet.ts";
 import { sendRequest } from "./requests.ts";
 import { leaveFor, isBusy } from "./presence.ts";
-import { viewpointOf, type Occupant, otherNamed, othersOf, type RoomTurn, announce } from "./room-state.ts";
+import { type Occupant, otherNamed, othersOf, type RoomTurn, announce } from "./room-state.ts";
 import { scheduleReturn, requestBlow, victory } from "./upkeep.ts";
 
 /** The outcome of an act: an answer, a refusal, or an answer by a later turn of this room. */
@@ -33,6 +33,7 @@ const argument = (args: JsonObject, name: string): string => {
 };
 
 function lit(turn: RoomTurn, world: World): boolean {
+  if (!roomOf(world, turn.key).dark) return true;
   const carried = Object.values(turn.state.occupants).flatMap((other) => (other.asleep ? [] : other.items));
   return isLit(world, turn.key, turn.state.stage, carried);
 }
@@ -128,7 +129,8 @@ function move(turn: RoomTurn, world: World, actor: ActingPlayer, wanted: string)
   const direction = DIRECTIONS.find((known) => known === wanted);
   if (direction === undefined) return refused(`Error: Cannot move there - directions are ${DIRECTIONS.join(", ")}.`);
   // A key of any player in the room opens the door.
-  const theirs = othersOf(turn.state, self).flatMap(([, other]) => other.items);
+  const isLocked = roomOf(world, turn.key).exits[direction]?.key !== undefined;
+  const theirs = isLocked ? othersOf(turn.state, self).flatMap(([, other]) => other.items) : [];
   const step = passage(world, turn.key, direction, { items: [...occupant.items, ...theirs], deeds: occupant.deeds });
   if ("refused" in step) return step;
   if (occupant.engaged) return refused("Error: Cannot move - you are in a fight. Finish it, or flee.");
@@ -220,8 +222,7 @@ function talk(turn: RoomTurn, world: World, actor: ActingPlayer, to: string, abo
   const topics = Object.keys(character.topics);
   const topicHint = topics.length === 0 ? "" : ` (Ask about: ${topics.join(", ")}.)`;
   const { quest } = character;
-  const offers =
-    quest !== undefined && !viewpointOf(turn.state, actor.self).quests.includes(quest) ? `\n${world.quests[quest]?.offer ?? ""}` : "";
+  const offers = quest !== undefined && !actor.occupant.quests.includes(quest) ? `\n${world.quests[quest]?.offer ?? ""}` : "";
   if (about === "") return { ok: `${character.name}: “${character.greeting}”${topicHint}${offers}` };
   const topic = findByPart(topics, (one) => one, about);
   return {

@@ -6,10 +6,18 @@ import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
 import { sendRequest } from "./requests.ts";
-import { viewpointOf, newsFor, type Occupant, type RoomState, type RoomTurn, announce, deliverNews } from "./room-state.ts";
+import {
+  viewpointOf,
+  newsFor,
+  type Occupant,
+  type RoomState,
+  type RoomTurn,
+  announce,
+  ASLEEP_MS,
+  deliverNews,
+  watchSleepers,
+} from "./room-state.ts";
 
-/** A player without a turn for this long is asleep and not visible. */
-const ASLEEP_MS = 30 * 60_000;
 /** A move or blow that has not ended by then never will: its message is a dead letter. */
 const STUCK_MS = 10_000;
 const PING_MS = 10 * 60_000;
@@ -34,13 +42,9 @@ export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string |
     pinged: turn.now,
   };
   state.occupants[self] = fresh;
-  if (!state.watch) {
-    state.watch = true;
-    turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
-  }
-  const all = Object.entries(state.occupants);
-  if (all.length > MAX_OCCUPANTS) {
-    const oldest = all.reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
+  watchSleepers(turn);
+  if (Object.keys(state.occupants).length > MAX_OCCUPANTS) {
+    const oldest = Object.entries(state.occupants).reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
     delete state.occupants[oldest[0]];
   }
   // Read again, since the state returns a draft and not the stored object.
@@ -59,13 +63,14 @@ export function doze(turn: RoomTurn, world: World): void {
   const hasMonster = roomOf(world, turn.key).monster !== undefined;
   let awake = false;
   for (const [id, one] of Object.entries(state.occupants)) {
-    one.asleep = turn.now - one.seen >= ASLEEP_MS;
+    // Not woken here: a player whom a note has admitted is asleep since then.
+    if (turn.now - one.seen >= ASLEEP_MS) one.asleep = true;
     if (!one.asleep) awake = true;
     else if (one.engaged) disengage(turn, world, one);
     if (one.asleep && !hasMonster && isForgettable(world, one)) delete state.occupants[id];
   }
-  state.watch = awake;
-  if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
+  state.watch = false;
+  if (awake) watchSleepers(turn);
 }
 
 /** Whether a move or blow of the occupant is in progress. */

@@ -78,6 +78,8 @@ export type RoomTurn = Pick<
 /** A room as `view`, `enabled` and `choices` see it. */
 export type RoomView = Frozen<RoomState>;
 
+/** A player without a turn for this long is asleep and not visible. */
+export const ASLEEP_MS = 30 * 60_000;
 const LOG_LENGTH = 60;
 /** The most speech entries of one player, and of all. */
 const SPEECH_OF_ONE = 10;
@@ -213,8 +215,20 @@ export function withNews(state: RoomView, self: string | undefined, text: string
   ].join("\n");
 }
 
+/** Sets the timer that finds sleeping players, if it is not set. While all are asleep, it is not. */
+export function watchSleepers(turn: Pick<RoomTurn, "state" | "self" | "wake">): void {
+  if (turn.state.watch) return;
+  turn.state.watch = true;
+  turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
+}
+
 /** The result text of an occupant's turn, with its news. Marks the news as delivered and the occupant as awake. */
-export function deliverNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string, after: number | null = null): string {
+export function deliverNews(
+  turn: Pick<RoomTurn, "state" | "now" | "self" | "wake">,
+  self: string,
+  text: string,
+  after: number | null = null,
+): string {
   const result = withNews(turn.state, self, text, after);
   const mine = turn.state.occupants[self];
   if (mine !== undefined) {
@@ -222,6 +236,7 @@ export function deliverNews(turn: Pick<RoomTurn, "state" | "now">, self: string,
     mine.notes = [];
     mine.seen = turn.now;
     mine.asleep = false;
+    watchSleepers(turn);
   }
   return result;
 }

@@ -15,7 +15,6 @@ import {
   occupantOf,
   newRoom,
   otherNamed,
-  othersOf,
   type RoomState,
   type RoomTurn,
   type RoomView,
@@ -24,7 +23,7 @@ import {
   deliverNews,
   updateSheet,
 } from "./room-state.ts";
-import { battlePrompt, currentRoom, visibleItems, inventory, litIn, look, roomDescription, roomLog } from "./room-views.ts";
+import { battlePrompt, currentRoom, hasOthers, visibleItems, inventory, litIn, look, roomDescription, roomLog } from "./room-views.ts";
 import { homecoming, regrow, respawn, returnHome } from "./upkeep.ts";
 
 const ACTS: readonly ActName[] = ["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "say", "emote", "talk"];
@@ -169,7 +168,7 @@ export function roomKind(world: World) {
         input: giveInput(world),
         annotations: { title: "Give", ...GENTLE },
         enabled: ({ state, viewer }) =>
-          othersOf(state, viewer.self).length === 0 ? "There is nobody here to give anything to." : carries(state, viewer),
+          hasOthers(state, viewer.self) ? carries(state, viewer) : "There is nobody here to give anything to.",
         choices: { item: ({ state, viewer }) => carried(state, viewer) },
         // Without a player of that name the act refuses, so there is nothing to confirm.
         confirm: ({ state, args: { item, to }, viewer }) => {

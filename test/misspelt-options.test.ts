@@ -1,7 +1,7 @@
 // Owns: that public functions refuse options which they do not know. Plain JavaScript has no compiler to find them, and a misspelt `scopes`
 // would admit every token.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { fromAgenticService } from "../src/bridges/agentic/index.ts";
 import { recordLive } from "../src/bridges/console/index.ts";
 import { serve } from "../src/bridges/embed/index.ts";
@@ -73,13 +73,15 @@ const MISSPELT: readonly (readonly [of: string, misspelt: string, meant: string,
   ["memoryStreamStore", "totalByte", "totalBytes", (options) => Reflect.apply(memoryStreamStore, undefined, [options])],
 ];
 
-for (const [of, misspelt, meant, open] of MISSPELT)
-  test(`${of} refuses \`${misspelt}\` and suggests \`${meant}\``, async () => {
-    await assert.rejects(async () => open({ [misspelt]: true }), {
-      code: "BAD_OPTION",
-      message: new RegExp(`^${of} has no option "${misspelt}", do you mean "${meant}"\\? There are .*\\b${meant}\\b`),
+describe("public functions refuse misspelt options", () => {
+  for (const [of, misspelt, meant, open] of MISSPELT)
+    test(`${of} refuses \`${misspelt}\` and suggests \`${meant}\``, async () => {
+      await assert.rejects(async () => open({ [misspelt]: true }), {
+        code: "BAD_OPTION",
+        message: new RegExp(`^${of} has no option "${misspelt}", do you mean "${meant}"\\? There are .*\\b${meant}\\b`),
+      });
     });
-  });
+});
 
 test("the bounds of a content store are numbers of bytes", () => {
   for (const bound of [NaN, -1, "1"])

@@ -216,6 +216,24 @@ void test("messages with and without a call id are applied in order of arrival, 
   }
 });
 
+void test("work whose actor is stopped fails, and is not run again; messages that waited for it begin another life", async () => {
+  const { capability, seen, open } = gated();
+  await using on = await world([capability]);
+  for (const more of [{}, { metadata: { "troupe/callId": "once" } }]) {
+    const working = on.say("gate", "a", { do: "pass", name: "one" }, more);
+    await until("it works", () => seen.length === 1);
+    const waiting = on.say("gate", "a", {});
+    await on.engine.stop("gate/a", "enough");
+    const { type, message, details } = errorOf(await working) ?? {};
+    assert.deepEqual([type, details], ["actor_crash", { actor_id: "a", code: "ACTOR_STOPPED", applied: false }]);
+    assert.match(JSON.stringify(message), /was stopped while it worked on the message/);
+    assert.deepEqual((await waiting).payload, { passed: 1 });
+    assert.deepEqual(seen.splice(0), ["one"]);
+    open("one");
+    await on.engine.stop("gate/a", "enough");
+  }
+});
+
 void test("a full mailbox is rate_limited, with the seconds to wait", async () => {
   const { capability, seen, open } = gated();
   const narrow = actorCapability("narrow", {

@@ -18,7 +18,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./actor-access.ts";
@@ -306,4 +306,6 @@ export class Actors {
 /** How often one message starts its actor, if others stop it each time. */
 const MAX_STARTS = 100;
 
-const isMissing = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";
+/** The message found no actor. One that an actor had begun to work on when it was stopped is not sent again: what it did outside stays done. */
+const isMissing = (error: EngineError): boolean =>
+  (error.code === "NO_ACTOR" || error.code === "ACTOR_STOPPED") && hasBegun(error) !== true;

@@ -5,6 +5,7 @@ import { actorId, keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
   type ActorId,
+  type Change,
   type JsonObject,
   type CancelSignal,
   type Clock,
@@ -31,7 +32,7 @@ import { checkPayload } from "./capability-contract.ts";
 
 /** Rows per page of a list. */
 const PAGE_SIZE = 256;
-/** Rows that one list reads, matching or not. */
+/** Rows of shared actors that one list reads, matching or not. */
 const MAX_EXAMINED = 2_000;
 
 /** Options of `Actors`. */
@@ -147,25 +148,29 @@ export class Actors {
     return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
-  /** The viewer's actors and shared ones, at most `limit`. Reads at most 2,000 rows, stopped actors included. */
-  async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+  /** The viewer's own actors, then shared ones, at most `limit`. Of shared ones at most 2,000 rows are read, stopped actors included. */
+  async listActors({ principal }: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+    const { engine, capabilities } = this.#options;
     const found: ActorRef[] = [];
+    const add = (capability_id: string, page: readonly Change[]): void => {
+      for (const { id, status } of page)
+        if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id: keyOf(id), id });
+    };
+    const listed = capabilities.list().flatMap(({ id, does }) => (does.how === "actor" && does.own === undefined ? [{ id, does }] : []));
+    if (principal !== undefined)
+      for (const { id, does } of listed)
+        if (!does.shared)
+          add(id, await engine.list({ kind: does.behaviour.kind, owner: principal, live: true, limit: limit - found.length }));
+    // Without an owner no index leaves out stopped actors, of which there may be any number.
     let examined = 0;
-    for (const { id: capability_id, does } of this.#options.capabilities.list()) {
-      if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
-      const { kind } = does.behaviour;
-      const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
-      for (let after: ActorId | undefined; found.length < limit && examined < MAX_EXAMINED;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE_SIZE, ...omitUndefined({ after }) });
-        for (const { id, status } of page) {
-          const actor_id = keyOf(id);
-          if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
-        }
+    for (const { id, does } of listed)
+      for (let after: ActorId | undefined; does.shared && found.length < limit && examined < MAX_EXAMINED;) {
+        const page = await engine.list({ kind: does.behaviour.kind, limit: PAGE_SIZE, ...omitUndefined({ after }) });
+        add(id, page);
         examined += page.length;
         if (page.length < PAGE_SIZE) break;
         after = page.at(-1)?.id;
       }
-    }
     return found;
   }
 

@@ -292,6 +292,24 @@ test("an abort or notifications/cancelled cancels that request only", async () =
   assert.equal(w.waiting.has("d"), false, "it is not begun");
 });
 
+test("an initialize leaves running requests of the session alone, which may be another client's", async () => {
+  await using w = world({ sessionsEach: 2 });
+  const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, undefined);
+  await until("it waits", () => w.waiting.has("a"));
+  const begun = await w.tunnel.request(initialize(1, "2024-11-05"), ANN, undefined);
+  assert.equal(Object(begun?.["result"])["protocolVersion"], "2024-11-05");
+  assert.equal(structured(await w.tunnel.request(call(1, "who"), ANN, undefined)), undefined, "the new session is used");
+  const other = w.tunnel.request(call(1, "wait", { name: "b" }), ANN, undefined);
+  await until("it waits", () => w.waiting.has("b"));
+  await assert.rejects(w.tunnel.request(initialize(1, "2024-11-05"), ANN, undefined), { type: "rate_limited" }, "they count as sessions");
+  assert.deepEqual(w.aborted, []);
+  w.waiting.get("a")?.();
+  assert.equal((await running)?.["id"], 1);
+  await until("it ends with its request", () => w.open.size === 1);
+  w.waiting.get("b")?.();
+  assert.equal((await other)?.["id"], 1);
+});
+
 test("sessions are limited: the least recently used is evicted, unless it is in use", async () => {
   await using w = world({ sessions: 3, sessionsEach: 2 });
   const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s1");

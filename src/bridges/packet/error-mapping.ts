@@ -107,6 +107,14 @@ function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: o
   return new PacketError("execution_failed", message, { code, ...details });
 }
 
+/** The error in the form that a reply has. Served modules are not type-checked, so theirs may have another type, or details of any kind. */
+export function validError(error: PacketError): PacketError {
+  const { type, message, details } = error;
+  if (ERROR_TYPES.includes(type) && isJsonObject(details)) return error;
+  const valid = refusedBy({ code: type, message, data: details });
+  return new PacketError(valid.type, valid.message, valid.details, { cause: error });
+}
+
 /** Errors of nested calls, and the capability they came from. */
 const nestedCapability = new WeakMap<PacketError, string>();
 

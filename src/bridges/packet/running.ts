@@ -13,7 +13,7 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
-import { fromNested, asCallerError, refusalIn } from "./error-mapping.ts";
+import { fromNested, asCallerError, refusalIn, validError } from "./error-mapping.ts";
 import { defaultActorId } from "./actor-access.ts";
 import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
 import { jsonCopy, payloadCopy } from "./packet-json.ts";
@@ -90,10 +90,8 @@ export class Running {
       const known = error instanceof PacketError ? asCallerError(capability.id, error) : refusalIn(error);
       if (known === undefined || SERVER_FAULTS.has(known.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
       else if (isViewFailure(capability, known)) this.#host.fault(known.cause, { capability_id: capability.id, trace_id });
-      const failure = this.#serializable(known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error }), {
-        capability_id: capability.id,
-        trace_id,
-      });
+      const thrown = known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
+      const failure = this.#serializable(validError(thrown), { capability_id: capability.id, trace_id });
       this.#emitEffects(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
         trace_id,

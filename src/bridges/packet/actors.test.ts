@@ -94,6 +94,22 @@ void test("a reply after the deadline is actor_timeout with the actor and the ti
   assert.deepEqual((await on.say("gate", "a", { do: "add" })).payload, { passed: 1 });
 });
 
+void test("actor_timeout of work that took too long has the work's own limit", async () => {
+  const slow = actorCapability("slow", {
+    intent: "Waits",
+    initialState: {},
+    policy: { workMs: 200 },
+    messages: { wait: { work: () => new Promise<string>(() => undefined) } },
+  });
+  await using on = await world([slow]);
+  const reply = on.say("slow", "a", {});
+  await until("it works", async () => (await on.engine.read("slow/a")) !== undefined);
+  await settle();
+  await on.clock.advance(200);
+  const { type, details } = errorOf(await reply) ?? {};
+  assert.deepEqual([type, details], ["actor_timeout", { actor_id: "a", timeout_ms: 200, code: "WORK_TIMEOUT", applied: false }]);
+});
+
 void test("a request's own timeout can shorten the limit, but not extend it #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });

@@ -55,9 +55,15 @@ export function packetErrorOf(error: unknown, context: ErrorContext): PacketErro
     const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
-  const timeout = type === "actor_timeout" ? { timeout_ms: context.timeout_ms } : {};
+  const timeout = type === "actor_timeout" ? { timeout_ms: workMsIn(error) ?? context.timeout_ms } : {};
   const wait = type === "rate_limited" ? { reset: 1 } : {};
   return new PacketError(type, error.message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+}
+
+/** How long the work might take, which may be less than its sender waits. */
+function workMsIn({ data }: EngineError): number | undefined {
+  const ms = isJsonObject(data) ? data["ms"] : undefined;
+  return typeof ms === "number" ? ms : undefined;
 }
 
 function timeoutText({ actor_id, timeout_ms }: ErrorContext, error: EngineError): string {

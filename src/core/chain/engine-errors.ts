@@ -66,6 +66,7 @@ export const workTimeout = (id: ActorId, workMs: number): EngineError =>
   fault(
     "WORK_TIMEOUT",
     `${id} worked longer than ${inWords(workMs)} and was stopped: the call was not applied, but what it did outside stays. Check that first, then call again, with less to do at once if you can.`,
+    { data: { begun: true, ms: workMs } },
   );
 export const turnOver = (id: ActorId): EngineError =>
   fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);

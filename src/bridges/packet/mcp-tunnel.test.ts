@@ -229,6 +229,27 @@ test("an id in use in the session is refused, without disturbing the first reque
   assert.equal(codeOf(await w.tunnel.request(list(1), ANN, "s")), undefined);
 });
 
+test("requests without a session_id may have the same id, since they may be those of several clients", async () => {
+  await using w = world({ timeoutMs: 5_000 });
+  const names = ["a", "b", "c", "d"];
+  const leaving = new AbortController();
+  const running = names.map((name) =>
+    w.tunnel.request(call(1, "wait", { name }), ANN, undefined, { signal: name === "c" ? leaving.signal : undefined }),
+  );
+  const settled = Promise.allSettled(running);
+  await until("all wait", () => w.waiting.size === names.length);
+  leaving.abort();
+  for (const name of ["b", "a"]) w.waiting.get(name)?.();
+  await until("it is aborted", () => w.aborted.length === 1);
+  await w.clock.advance(5_000);
+  const ends = (await settled).map((one) =>
+    one.status === "rejected" ? Object(one.reason)["type"] : [one.value?.["id"], Object(one.value?.["result"])["content"][0].text],
+  );
+  assert.deepEqual(ends, [[1, "a"], [1, "b"], "cancelled", "execution_failed"]);
+  assert.deepEqual(w.aborted, ["c", "d"]);
+  assert.equal(w.connects(), 1);
+});
+
 test("batches and subscriptions/listen are refused, with an alternative", async () => {
   await using w = world();
   await assert.rejects(w.tunnel.request([list(1)], ANN, "s"), { type: "protocol_error", message: /packet of its own/ });

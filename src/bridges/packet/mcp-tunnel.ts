@@ -81,8 +81,13 @@ export class McpTunnel implements Closable {
         return { ...refused, id: parsed.id };
       }
       if (options.signal?.aborted === true) throw cancelled();
-      const response = open.connection.request(parsed.id, begins ? withoutClientRequests(parsed.message) : parsed.message);
-      return await this.#withTimeout(open.connection, parsed.id, response, options.signal);
+      const { connection } = open;
+      // Without a session_id, clients of one user share a session without knowing each other, and most begin to count at 1.
+      const id = session === undefined ? connection.freeId(parsed.id) : parsed.id;
+      const sent = begins ? withoutClientRequests(parsed.message) : parsed.message;
+      const answer = connection.request(id, id === parsed.id ? sent : { ...sent, id });
+      const response = await this.#withTimeout(connection, id, answer, options.signal);
+      return response["id"] === id ? { ...response, id: parsed.id } : response;
     } finally {
       open.activeRequests -= 1;
       open.lastUsedAt = this.#clock.now();

@@ -213,14 +213,16 @@ export class Actors {
   }
 
   /** Holds a copy, since the sender may change its payload afterwards. */
-  #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
+  #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: sent = {} }: Sending): Outgoing {
+    const { trace_id, timestamp, ...context } = sent;
+    const trace = omitUndefined({ trace_id, timestamp });
     return {
       to: id,
       action: routed.action,
       args: toJson(routed.args ?? { payload, context }),
       viewer,
-      // Not part of the arguments: a retry under the same key is the same call, even with another trace (C4).
-      ...(trace_id === undefined ? {} : { trace: { trace_id } }),
+      // Not part of the arguments: a retry under the same key is the same call, even with another trace, at another time (C4).
+      ...(Object.keys(trace).length === 0 ? {} : { trace }),
     };
   }
 

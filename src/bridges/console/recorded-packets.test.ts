@@ -63,3 +63,33 @@ test("packets are recorded with capability, result and code, and found by their 
   await session.close();
   assert.deepEqual(await names(), [["packets", "packets/1.0"]]);
 });
+
+test("a token within a packet or message is hidden, however the JSON is written", async () => {
+  await using server = await RecordedServer.start();
+  const { engine, live } = server;
+  await using flow = new PacketFlow({ capabilities: new Capabilities([count]), engine });
+  const session = live.packets(flow, "packets-tcp").open({ caller: { scopes: [], principal: "ann" } });
+  const metadata = { "troupe/authorization": 'Bearer xy"zzy', other: "stays" };
+  const plain = JSON.stringify({ version: "1.0", type: "heartbeat", metadata });
+  const mcp_message = { jsonrpc: "2.0", id: 1, method: "ping", params: { _meta: metadata } };
+  const long = JSON.stringify({
+    version: "1.0",
+    type: "heartbeat",
+    metadata: { "troupe/authorization": `Bearer zzy${"y".repeat(70_000)}` },
+  });
+  for (const text of [
+    plain,
+    plain.replaceAll("/", "\\/"),
+    JSON.stringify(JSON.parse(plain), undefined, 2),
+    JSON.stringify({ version: "1.0", type: "mcp_request", payload: { mcp_message } }),
+    long,
+  ])
+    await session.receive(Buffer.from(text));
+  const rows = await server.items("/traffic?transport=packets");
+  assert.equal(rows.length, 5);
+  for (const { n } of rows) {
+    const request = textOf((await server.api(`/traffic/${textOf(n)}`)).body["request"]);
+    assert.match(request, /authorization"\s*:\s*"\[hidden\]"/);
+    assert.doesNotMatch(request, /zzy/);
+  }
+});

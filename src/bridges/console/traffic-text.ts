@@ -22,10 +22,18 @@ export interface StoredText {
 const decoder = new TextDecoder();
 
 export function storedText(given: string | Uint8Array): StoredText {
-  if (typeof given === "string") return { text: cutText(given, MAX_TEXT), bytes: Buffer.byteLength(given), isCut: given.length > MAX_TEXT };
+  if (typeof given === "string")
+    return { text: withoutToken(cutText(given, MAX_TEXT)), bytes: Buffer.byteLength(given), isCut: given.length > MAX_TEXT };
   const bytes = given.byteLength;
-  return { text: decoder.decode(bytes > MAX_TEXT ? given.subarray(0, MAX_TEXT) : given), bytes, isCut: bytes > MAX_TEXT };
+  const text = decoder.decode(bytes > MAX_TEXT ? given.subarray(0, MAX_TEXT) : given);
+  return { text: withoutToken(text), bytes, isCut: bytes > MAX_TEXT };
 }
+
+/** A token within a message, whose text may be cut. JSON may be written with escaped slashes. */
+const TOKEN = /("troupe\\?\/authorization"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/g;
+
+/** TCP takes the token from the first message only, and only where callers sign in; a client may send it with each. */
+const withoutToken = (text: string): string => (text.includes("authorization") ? text.replaceAll(TOKEN, `$1"${HIDDEN}"`) : text);
 
 /** An answer's body, which may be in pieces. */
 export function storedBody(body: NonNullable<Answer["body"]>): StoredText {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { until } from "troupe/testing";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
-import { EngineError } from "../../core/contract/index.ts";
+import { type ActorId, EngineError } from "../../core/contract/index.ts";
 import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
@@ -194,6 +194,26 @@ void test("a list examines a bounded number of actors, however many have stopped
     });
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
   assert.ok(examined >= 2_000 && examined <= 2_256, `${examined} were looked at`);
+});
+
+void test("a list has the user's actors, however many of them have stopped, and before shared ones", async () => {
+  await using on = await world([everybodys, own, other], { ...LIMIT, disk: true });
+  for (let n = 0; n < 3; n += 1) await on.say("everybodys", `k${n}`, {});
+  await on.say("other", "live", {});
+  const list = on.engine.list.bind(on.engine);
+  on.engine.list = async (query) => {
+    if (query.kind !== "own") return list(query);
+    const stopped = Array.from({ length: query.limit }, (_, n) => {
+      const id: ActorId = `own/${String(n).padStart(9, "0")}`;
+      return { id, seq: 2, head: "", status: "stopped" } as const;
+    });
+    return query.live === true ? [] : stopped;
+  };
+  const found = await on.actors.listActors(as("ada"), 2);
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ["other/live", "everybodys/k0"],
+  );
 });
 
 void test("the quota counts actors of capabilities, not all actors of the owner", async () => {

@@ -227,3 +227,29 @@ void test("C4 a packet repeated under its key gets the first reply, and is appli
   assert.equal((await stateOf(on)).metadata.message_count, 1);
   assert.equal(typeOf(await on.say("diary", "a", { text: "x" }, { metadata: { "troupe/callId": "" } })), "validation_failed");
 });
+
+void test("C4 a packet sent again under its key is the same call, though its context has another time and trace", async () => {
+  const clerk = actorCapability("clerk", {
+    intent: "Notes when",
+    initialState: { notes: 0 },
+    persistence: "disk",
+    messages: {
+      note: {
+        match: { do: "note" },
+        run({ state, context: { timestamp = null, trace_id = null } }) {
+          state.notes += 1;
+          return { notes: state.notes, timestamp, trace_id };
+        },
+      },
+      ask: { work: ({ request }) => request("clerk", { do: "note" }, { actor_id: "b" }) },
+    },
+  });
+  await using on = await world([clerk], { disk: true });
+  const keyed = { metadata: { "troupe/callId": "k1" } };
+  const first = { timestamp: "2026-01-01T00:00:00Z", trace_id: "t1" };
+  for (const context of [first, { timestamp: "2026-01-01T00:00:05Z", trace_id: "t2" }])
+    assert.deepEqual((await on.say("clerk", "a", { do: "note" }, { ...keyed, context })).payload, { notes: 1, ...first });
+  const { type, details } = errorOf(await on.say("clerk", "a", { do: "note", more: 1 }, keyed)) ?? {};
+  assert.deepEqual([type, details], ["execution_failed", { actor_id: "a", code: "KEY_REUSED", applied: false }]);
+  assert.deepEqual((await on.say("clerk", "a", {}, { context: first })).payload, { notes: 1, ...first }, "what its work asks has them");
+});

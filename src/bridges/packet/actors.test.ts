@@ -94,6 +94,22 @@ void test("a reply after the deadline is actor_timeout with the actor and the ti
   assert.deepEqual((await on.say("gate", "a", { do: "add" })).payload, { passed: 1 });
 });
 
+void test("actor_timeout of work that took too long has the work's own limit", async () => {
+  const slow = actorCapability("slow", {
+    intent: "Waits",
+    initialState: {},
+    policy: { workMs: 200 },
+    messages: { wait: { work: () => new Promise<string>(() => undefined) } },
+  });
+  await using on = await world([slow]);
+  const reply = on.say("slow", "a", {});
+  await until("it works", async () => (await on.engine.read("slow/a")) !== undefined);
+  await settle();
+  await on.clock.advance(200);
+  const { type, details } = errorOf(await reply) ?? {};
+  assert.deepEqual([type, details], ["actor_timeout", { actor_id: "a", timeout_ms: 200, code: "WORK_TIMEOUT", applied: false }]);
+});
+
 void test("a request's own timeout can shorten the limit, but not extend it #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
@@ -213,6 +229,24 @@ void test("messages with and without a call id are applied in order of arrival, 
       passed.map((_, n) => n + 1),
       persistence,
     );
+  }
+});
+
+void test("work whose actor is stopped fails, and is not run again; messages that waited for it begin another life", async () => {
+  const { capability, seen, open } = gated();
+  await using on = await world([capability]);
+  for (const more of [{}, { metadata: { "troupe/callId": "once" } }]) {
+    const working = on.say("gate", "a", { do: "pass", name: "one" }, more);
+    await until("it works", () => seen.length === 1);
+    const waiting = on.say("gate", "a", {});
+    await on.engine.stop("gate/a", "enough");
+    const { type, message, details } = errorOf(await working) ?? {};
+    assert.deepEqual([type, details], ["actor_crash", { actor_id: "a", code: "ACTOR_STOPPED", applied: false }]);
+    assert.match(JSON.stringify(message), /was stopped while it worked on the message/);
+    assert.deepEqual((await waiting).payload, { passed: 1 });
+    assert.deepEqual(seen.splice(0), ["one"]);
+    open("one");
+    await on.engine.stop("gate/a", "enough");
   }
 });
 

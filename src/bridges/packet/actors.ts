@@ -5,6 +5,7 @@ import { actorId, keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
   type ActorId,
+  type Change,
   type JsonObject,
   type CancelSignal,
   type Clock,
@@ -18,7 +19,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./actor-access.ts";
@@ -31,7 +32,7 @@ import { checkPayload } from "./capability-contract.ts";
 
 /** Rows per page of a list. */
 const PAGE_SIZE = 256;
-/** Rows that one list reads, matching or not. */
+/** Rows of shared actors that one list reads, matching or not. */
 const MAX_EXAMINED = 2_000;
 
 /** Options of `Actors`. */
@@ -147,25 +148,29 @@ export class Actors {
     return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
-  /** The viewer's actors and shared ones, at most `limit`. Reads at most 2,000 rows, stopped actors included. */
-  async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+  /** The viewer's own actors, then shared ones, at most `limit`. Of shared ones at most 2,000 rows are read, stopped actors included. */
+  async listActors({ principal }: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+    const { engine, capabilities } = this.#options;
     const found: ActorRef[] = [];
+    const add = (capability_id: string, page: readonly Change[]): void => {
+      for (const { id, status } of page)
+        if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id: keyOf(id), id });
+    };
+    const listed = capabilities.list().flatMap(({ id, does }) => (does.how === "actor" && does.own === undefined ? [{ id, does }] : []));
+    if (principal !== undefined)
+      for (const { id, does } of listed)
+        if (!does.shared)
+          add(id, await engine.list({ kind: does.behaviour.kind, owner: principal, live: true, limit: limit - found.length }));
+    // Without an owner no index leaves out stopped actors, of which there may be any number.
     let examined = 0;
-    for (const { id: capability_id, does } of this.#options.capabilities.list()) {
-      if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
-      const { kind } = does.behaviour;
-      const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
-      for (let after: ActorId | undefined; found.length < limit && examined < MAX_EXAMINED;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE_SIZE, ...omitUndefined({ after }) });
-        for (const { id, status } of page) {
-          const actor_id = keyOf(id);
-          if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
-        }
+    for (const { id, does } of listed)
+      for (let after: ActorId | undefined; does.shared && found.length < limit && examined < MAX_EXAMINED;) {
+        const page = await engine.list({ kind: does.behaviour.kind, limit: PAGE_SIZE, ...omitUndefined({ after }) });
+        add(id, page);
         examined += page.length;
         if (page.length < PAGE_SIZE) break;
         after = page.at(-1)?.id;
       }
-    }
     return found;
   }
 
@@ -208,14 +213,16 @@ export class Actors {
   }
 
   /** Holds a copy, since the sender may change its payload afterwards. */
-  #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
+  #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: sent = {} }: Sending): Outgoing {
+    const { trace_id, timestamp, ...context } = sent;
+    const trace = omitUndefined({ trace_id, timestamp });
     return {
       to: id,
       action: routed.action,
       args: toJson(routed.args ?? { payload, context }),
       viewer,
-      // Not part of the arguments: a retry under the same key is the same call, even with another trace (C4).
-      ...(trace_id === undefined ? {} : { trace: { trace_id } }),
+      // Not part of the arguments: a retry under the same key is the same call, even with another trace, at another time (C4).
+      ...(Object.keys(trace).length === 0 ? {} : { trace }),
     };
   }
 
@@ -306,4 +313,6 @@ export class Actors {
 /** How often one message starts its actor, if others stop it each time. */
 const MAX_STARTS = 100;
 
-const isMissing = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";
+/** The message found no actor. One that an actor had begun to work on when it was stopped is not sent again: what it did outside stays done. */
+const isMissing = (error: EngineError): boolean =>
+  (error.code === "NO_ACTOR" || error.code === "ACTOR_STOPPED") && hasBegun(error) !== true;

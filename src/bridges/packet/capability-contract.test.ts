@@ -254,6 +254,25 @@ void test("an error whose details are not JSON is sent without them", async () =
   assert.equal(on.faults.length, details.length);
 });
 
+void test("an error with a type or details that no reply has becomes execution_failed, and is valid for every client", async () => {
+  for (const [type, details, expected] of [
+    ["nonsense", { a: 1 }, { type: "execution_failed", details: { code: "nonsense", a: 1 } }],
+    ["nonsense", null, { type: "execution_failed", details: { code: "nonsense", data: null } }],
+    ["rate_limited", [1], { type: "rate_limited", details: { data: [1] } }],
+  ] as const) {
+    const error = (): never => {
+      throw Object.assign(new PacketError("cancelled", "No."), { type, details });
+    };
+    const failing = capability("failing", { intent: "Fails", execute: error });
+    const looking = actorCapability("looking", { intent: "Fails", initialState: {}, messages: { look: { view: error } } });
+    await using on = await world([failing, looking]);
+    for (const capability_id of ["failing", "looking"]) {
+      const reply = await on.send({ type: "capability_request", capability_id });
+      assert.deepEqual(errorOf(reply), { message: "No.", ...expected }, capability_id);
+    }
+  }
+});
+
 void test("a function's payload and result are checked, and internal errors stay internal #packet.implied.2-contract", async () => {
   await using on = await world(plainOnes);
   const request = (capability_id: string, payload: object) =>

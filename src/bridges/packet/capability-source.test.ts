@@ -264,6 +264,20 @@ test("a capability with several tools is called by their names, and returns its 
   });
 });
 
+test("a function's result with a content block that clients cannot read is data", async () => {
+  const echo = capability("echo", { intent: "Echoes", execute: ({ value }) => value });
+  await using world = await served([echo]);
+  const client = await world.client("ann");
+  for (const block of [{ type: "bogus" }, { type: "text" }, { type: "image", data: "?", mimeType: "image/png" }]) {
+    const value = { "troupe/content": [block] };
+    assert.deepEqual(resultOf(await client.call("echo", { value })), {
+      content: [{ type: "text", text: JSON.stringify(value) }],
+      isError: false,
+      structuredContent: value,
+    });
+  }
+});
+
 test("expose applies to list, call and resources: a hidden capability answers like an unknown one #packet.config.expose #packet.implied.11-expose", async () => {
   await using world = await served(ALL, { expose: ["describe_user"] });
   const client = await world.client("ann");

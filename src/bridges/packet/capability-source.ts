@@ -18,7 +18,7 @@ import {
   type Viewer,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { closestMatch, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
+import { closestMatch, invalidInBlock, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
 import { describeSource } from "../../mcp/source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
@@ -269,8 +269,9 @@ function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["c
 
 /** A result as a reply to a tool call: text as it is, anything else as JSON, objects also as structured content. */
 function toolReply(result: Json): Reply {
-  // The result already has the form of content blocks.
-  if (isContent(result)) return { ok: { isError: false, ...result } };
+  // The result already has the form of content blocks. With one that clients cannot read, which they would refuse, it is data.
+  if (isContent(result) && result[CONTENT].every((block) => !isJsonObject(block) || invalidInBlock(block) === undefined))
+    return { ok: { isError: false, ...result } };
   const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
   return { ok: { [CONTENT]: [{ type: "text", text }], ...(isJsonObject(result) ? { structured: result } : {}), isError: false } };
 }

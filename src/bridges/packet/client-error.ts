@@ -51,11 +51,12 @@ export function abortError({ reason }: AbortSignal, applied: false | "unknown"):
   return new PacketClientError("CANCELLED", "The caller gave the packet up.", { applied, cause: reason });
 }
 
-/** The error's code if it has one: Node hides the cause of a failed fetch one level down. */
+/** The error's code if it has one, otherwise its text: Node hides the cause of a failed fetch one level down. */
 export function failureReason(error: unknown): string {
   if (!(error instanceof Error)) return "it failed";
-  const code = errorCode(error) ?? errorCode(error.cause);
-  return code ?? (error.message === "" ? error.name : error.message);
+  const { cause } = error;
+  const { name, message } = cause instanceof Error && cause.message !== "" ? cause : error;
+  return errorCode(error) ?? errorCode(cause) ?? (message === "" ? name : message);
 }
 
 export const errorCode = (error: unknown): string | undefined =>

@@ -55,6 +55,8 @@ export interface HttpTransportOptions {
 
 /** Error codes of sockets that were never connected: nothing was sent. */
 const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+/** Codes of TLS handshakes that failed: the server does not speak it, or its certificate is not accepted. */
+const HANDSHAKE_CODE = /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_TLS_CERT_.*|CERT_.*|.*SELF_SIGNED_CERT.*|UNABLE_TO_(?:GET|VERIFY)_.*)$/;
 
 /** One POST per packet. With progress it is a body of lines, since a single reply has no room for progress. */
 export class HttpTransport implements ClientTransport {
@@ -151,12 +153,18 @@ function messageIn(line: string): string {
 
 function brokenRequest(url: URL, error: unknown): PacketClientError {
   if (error instanceof InvalidLine) return new PacketClientError("BAD_REPLY", error.message, { applied: "unknown", cause: error });
-  const code = errorCode(error) ?? (error instanceof Error ? errorCode(error.cause) : undefined);
-  if (code !== undefined && NOT_SENT_CODES.has(code)) return unreachable(url, error);
+  if (error instanceof Error && wasNotSent(error)) return unreachable(url, error);
   return new PacketClientError("LOST", `The request to ${url.origin} broke: ${failureReason(error)}.`, {
     applied: "unknown",
     cause: error,
   });
+}
+
+/** The connection was never open: refused, not found, or without an agreement on TLS. `fetch` itself refuses some ports. */
+function wasNotSent(error: Error): boolean {
+  const code = errorCode(error) ?? errorCode(error.cause);
+  if (code === undefined) return error.cause instanceof Error && error.cause.message === "bad port";
+  return NOT_SENT_CODES.has(code) || HANDSHAKE_CODE.test(code);
 }
 
 const unreachable = ({ origin }: URL, error: unknown): PacketClientError =>

@@ -415,6 +415,21 @@ describe("a packet client's token", () => {
     assert.equal(tcp.heard.length, 1);
   });
 
+  test("is refused before anything is sent if it holds what no token has, and is in no error", async () => {
+    for (const open of Object.values(DOORS)) {
+      await using server = await open(echo);
+      for (const token of ["sec\nret", "secret\u{2603}", "sec ret"]) {
+        using client = packetClient(server.url, { token, patienceMs: 0 });
+        await assert.rejects(client.heartbeat(), (error: unknown) => refuses("unauthorized")(error) && !/sec|ret/.test(String(error)));
+      }
+      assert.equal(server.connections, 0);
+    }
+    await using server = await httpPackets(echo);
+    using client = packetClient(server.url, { token: "secret\n" });
+    await client.heartbeat();
+    assert.equal(server.headers["authorization"], "Bearer secret");
+  });
+
   test("is not sent to the target of a redirect", async () => {
     await using target = await httpPackets(echo);
     await using server = await httpPackets(echo, (_, response) => {
@@ -425,6 +440,17 @@ describe("a packet client's token", () => {
     await assert.rejects(client.heartbeat(), fails("BAD_REPLY", false));
     assert.equal(target.connections, 0);
   });
+});
+
+test("a request that was never sent is UNREACHABLE, with the reason: a port that fetch refuses, a server without TLS", async () => {
+  await using server = await httpPackets(echo);
+  for (const [url, reason] of [
+    ["http://127.0.0.1:6000", /bad port/],
+    [server.url.replace("http:", "https:"), /ERR_SSL_WRONG_VERSION_NUMBER/],
+  ] as const) {
+    using client = packetClient(url);
+    await assert.rejects(client.heartbeat(), (error: unknown) => fails("UNREACHABLE", false)(error) && reason.test(String(error)));
+  }
 });
 
 test("an HTTP response that is not a packet shows whether the packet may have been applied", async () => {

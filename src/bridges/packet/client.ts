@@ -246,7 +246,8 @@ function transportFor(url: URL, options: PacketClientOptions): ClientTransport {
     patienceMs = 10_000,
     maxReplyChars: maxChars = 16_777_216,
   } = options;
-  const token = async (): Promise<string | undefined> => (typeof options.token === "function" ? options.token() : options.token);
+  const token = async (): Promise<string | undefined> =>
+    checkedToken(typeof options.token === "function" ? await options.token() : options.token);
   if (url.protocol.startsWith("http")) return new HttpTransport({ url, token, maxChars });
   return new ClientConnection({
     open: url.protocol === "tcp:" ? openTcp : openWebSocket,
@@ -258,4 +259,11 @@ function transportFor(url: URL, options: PacketClientOptions): ClientTransport {
     clock,
     entropy,
   });
+}
+
+/** Checked here, since the error of `fetch` for a header that it cannot send quotes the token. */
+function checkedToken(token: string | undefined): string | undefined {
+  const trimmed = token?.trim();
+  if (trimmed === undefined || /^[\u0021-\u007e]*$/.test(trimmed)) return trimmed;
+  throw new PacketError("unauthorized", "The token holds characters that no token has, such as a line feed: give it as it was issued.");
 }

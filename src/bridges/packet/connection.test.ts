@@ -276,24 +276,28 @@ describe("a packet connection", () => {
 
   it("answers a queued packet as cancelled when it is cancelled, and never starts it", async () => {
     await using at = connect();
+    at.client.send(packet("b", { do: "hold" }));
     at.client.pause();
     for (const id of ["a", "b", "c"]) at.client.send(packet(id));
     at.client.send({ version: "1.0", type: "cancel", id: "x", payload: { id: "b" } });
+    at.client.send({ version: "1.0", type: "cancel", id: "y", payload: { id: "none" } });
     await settle();
     at.client.resume();
     await settle();
     assert.deepEqual(
-      at.replies().map(({ id, error }) => [id, error]),
+      at.replies().map(({ id, error, payload }) => [id, error, payload["cancelled"]]),
       [
-        ["b", "cancelled"],
-        ["x", undefined],
-        ["a", undefined],
-        ["c", undefined],
+        ["b", "cancelled", undefined],
+        ["x", undefined, 2],
+        ["y", undefined, 0],
+        ["b", "cancelled", undefined],
+        ["a", undefined, undefined],
+        ["c", undefined, undefined],
       ],
     );
     assert.deepEqual(
       at.flow.sessions[0]?.received.map(({ id }) => id),
-      ["x", "a", "c"],
+      ["b", "x", "y", "a", "c"],
     );
   });
 

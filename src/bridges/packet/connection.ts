@@ -84,8 +84,9 @@ export function packetConnection(
       if (!full && channel.ready) return queue.push(frame);
       const read = readPacket(frame);
       if (bypassesQueue(read) && used < inFlight + RESERVED_SLOTS) {
-        for (const one of cancelQueued(queue, read)) channel.send(one);
-        return inFlightPackets.start(frame);
+        const cancelled = cancelQueued(queue, read);
+        for (const one of cancelled) channel.send(one);
+        return inFlightPackets.start(frame, cancelled.length);
       }
       if (!full) return queue.push(frame);
       channel.send(tooMany ? tooManyPackets(read, inFlight, used) : tooManyBytes(read, queue.bytes));
@@ -224,9 +225,10 @@ export class InFlightPackets {
     return this.#unread;
   }
 
-  start(frame: Uint8Array | string): void {
+  /** `cancelled`: how many queued requests this frame, a cancel, has ended already. */
+  start(frame: Uint8Array | string, cancelled = 0): void {
     this.#count += 1;
-    void this.#run(frame);
+    void this.#run(frame, cancelled);
   }
 
   /** Cancels what runs. Resolves when it has ended. */
@@ -235,9 +237,9 @@ export class InFlightPackets {
     return (this.#closed ??= this.#session.close());
   }
 
-  async #run(frame: Uint8Array | string): Promise<void> {
+  async #run(frame: Uint8Array | string, cancelled: number): Promise<void> {
     try {
-      const reply = await this.#session.receive(frame);
+      const reply = countingAlso(cancelled, await this.#session.receive(frame));
       this.#progress.discard(reply);
       this.#channel.send(JSON.stringify(reply));
     } catch (cause) {
@@ -250,6 +252,12 @@ export class InFlightPackets {
       this.#onAnswered();
     }
   }
+}
+
+/** The reply to a cancel, which says how many requests it has ended: those that had not begun count, too. */
+function countingAlso(queued: number, reply: ReplyPacket): ReplyPacket {
+  const { cancelled } = reply.payload;
+  return queued > 0 && typeof cancelled === "number" ? { ...reply, payload: { cancelled: cancelled + queued } } : reply;
 }
 
 /** Sends progress to a client. While it does not read, only the newest progress of each request is queued, so memory stays bounded (C8). */

@@ -1,6 +1,6 @@
 // Owns: how errors of engines, stores, nested calls and servers become packet errors.
 import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { hasBegun, hasOwn } from "../../core/contract/internal.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
 
 interface ErrorContext {
@@ -45,24 +45,35 @@ export function packetErrorOf(error: unknown, context: ErrorContext): PacketErro
     const { actor_id, timeout_ms } = context;
     return new PacketError(type, timeoutText(context, error), { actor_id, timeout_ms, code, applied }, { cause: error });
   }
+  if (error.code === "ACTOR_STOPPED" && hasBegun(error) === true) {
+    const { actor_id } = context;
+    const why = `The actor ${JSON.stringify(actor_id)} was stopped while it worked on the message: its state is as before, what it did outside stays done, so look at it before you send it again.`;
+    return new PacketError("actor_crash", why, { actor_id, code: error.code, applied }, { cause: error });
+  }
   if (type === "actor_not_found") {
     const { actor_id } = context;
     const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
-  const timeout = type === "actor_timeout" ? { timeout_ms: context.timeout_ms } : {};
+  const timeout = type === "actor_timeout" ? { timeout_ms: workMsIn(error) ?? context.timeout_ms } : {};
   const wait = type === "rate_limited" ? { reset: 1 } : {};
   return new PacketError(type, error.message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
 }
 
-function timeoutText({ actor_id, timeout_ms }: ErrorContext, { applied, data }: EngineError): string {
+/** How long the work might take, which may be less than its sender waits. */
+function workMsIn({ data }: EngineError): number | undefined {
+  const ms = isJsonObject(data) ? data["ms"] : undefined;
+  return typeof ms === "number" ? ms : undefined;
+}
+
+function timeoutText({ actor_id, timeout_ms }: ErrorContext, error: EngineError): string {
   const actor = `The actor ${JSON.stringify(actor_id)}`;
   const advice = "look at it before you send it again";
-  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${advice}.`;
-  const hasBegun = isJsonObject(data) ? data["begun"] : undefined;
-  if (hasBegun === true)
+  if (error.applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${advice}.`;
+  const begun = hasBegun(error);
+  if (begun === true)
     return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${advice}.`;
-  return hasBegun === false
+  return begun === false
     ? `${actor} did not get to the message within ${timeout_ms} ms, and nothing of it was done: send it again later.`
     : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${advice}.`;
 }
@@ -100,6 +111,14 @@ function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: o
   if (code === "SCOPE") return new PacketError("unauthorized", message, details);
   if (code === "INVALID") return new PacketError("validation_failed", message, details);
   return new PacketError("execution_failed", message, { code, ...details });
+}
+
+/** The error in the form that a reply has. Served modules are not type-checked, so theirs may have another type, or details of any kind. */
+export function validError(error: PacketError): PacketError {
+  const { type, message, details } = error;
+  if (ERROR_TYPES.includes(type) && isJsonObject(details)) return error;
+  const valid = refusedBy({ code: type, message, data: details });
+  return new PacketError(valid.type, valid.message, valid.details, { cause: error });
 }
 
 /** Errors of nested calls, and the capability they came from. */

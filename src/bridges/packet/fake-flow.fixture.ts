@@ -68,8 +68,9 @@ export function fakeFlow(): FakeFlow {
         if (packet.type === "heartbeat") return heartbeatTo(packet, FACTS);
         if (packet.type === "cancel") {
           const { id } = packet.payload;
-          mine.get(typeof id === "string" ? id : "")?.cancel();
-          return responseTo(packet, { ...FACTS, result: {} });
+          const one = mine.get(typeof id === "string" ? id : "");
+          one?.cancel();
+          return responseTo(packet, { ...FACTS, result: { cancelled: one === undefined ? 0 : 1 } });
         }
         const deed: Json | undefined = packet.payload["do"];
         if (deed === "throw") throw new Error("a secret");

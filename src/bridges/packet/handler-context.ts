@@ -34,7 +34,7 @@ export class HandlerContext {
   constructor(turn: Run, payload: unknown, context: PacketContext, metadata: ActorTimes) {
     this.#turn = turn;
     this.payload = payload;
-    this.context = withTraceId(context, turn.message.trace);
+    this.context = withTrace(context, turn.message);
     this.metadata = metadata;
   }
 
@@ -159,9 +159,14 @@ export class WorkHandlerContext extends HandlerContext {
   }
 }
 
-function withTraceId(context: PacketContext, trace: JsonObject | undefined): PacketContext {
-  const trace_id = trace?.["trace_id"];
-  return typeof trace_id === "string" ? { ...context, trace_id } : context;
+/** With what of the packet's context is no part of the message's arguments. */
+function withTrace(context: PacketContext, { trace = {} }: Message): PacketContext {
+  const { trace_id, timestamp } = trace;
+  return {
+    ...context,
+    ...(typeof trace_id === "string" && { trace_id }),
+    ...(typeof timestamp === "string" && { timestamp }),
+  };
 }
 
 /** Reads the arguments of a message, which only this folder sends. */

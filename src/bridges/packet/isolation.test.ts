@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { as, typeOf, world } from "./world.fixture.ts";
+import { as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability } from "./define-capability.ts";
 
@@ -141,4 +141,46 @@ void test("an async turn or periodic handler is refused, and its rejection is ha
   assert.equal(typeOf(await on.say("sly", "a", {})), "actor_crash");
   await on.clock.advance(1_000);
   assert.equal((await on.actors.getActorState("sly", "a", as("ada"))).metadata.message_count, 0);
+});
+
+void test("a capability that an actor's work calls gets a copy, and cannot change the actor's state", async () => {
+  const inner = capability("inner", {
+    intent: "Defaces",
+    execute(payload) {
+      deface(payload);
+      return { done: true };
+    },
+  });
+  const reader = actorCapability("reader", {
+    intent: "Defaces",
+    shared: true,
+    initialState: {},
+    messages: {
+      look: {
+        view({ payload }) {
+          deface(payload);
+          return { done: true };
+        },
+      },
+    },
+  });
+  const asking = actorCapability("asking", {
+    intent: "Calls",
+    initialState: { box: { list: [1] } },
+    messages: {
+      ask: {
+        match: { do: "ask" },
+        async work({ state, payload, request }) {
+          const to = typeof payload["to"] === "string" ? payload["to"] : "";
+          await request(to, state.box);
+          return state.box;
+        },
+      },
+      wrong: { work: ({ request }) => request("inner", JSON.parse("[1]")) },
+    },
+  });
+  await using on = await world([inner, reader, asking]);
+  for (const to of ["inner", "reader"]) assert.deepEqual((await on.say("asking", "a", { do: "ask", to })).payload, { list: [1] }, to);
+  const { type, details } = errorOf(await on.say("asking", "a", { do: "wrong" })) ?? {};
+  assert.deepEqual([type, details], ["execution_failed", { capability_id: "inner", type: "validation_failed", details: {} }]);
 });

@@ -407,3 +407,10 @@ export const settings = actor("settings", {
     get: { description: "The colour.", view: ({ state }) => state.colour },
   },
 });
+
+void test("a kind without words in its description is a capability all the same", () => {
+  for (const description of ["", " "]) {
+    const blank = actor("blank", { description, per: "user", initial: () => ({}), tools: {} });
+    assert.equal(capabilityOf(blank).intent, "Actors of the kind blank.");
+  }
+});

@@ -41,9 +41,10 @@ type DescribedKind = Behaviour & { readonly description?: string };
  */
 export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const description = checkedDescription(id, {
+  const description = kind.description?.trim() ?? "";
+  const described = checkedDescription(id, {
     ...options,
-    intent: kind.description ?? `Actors of the kind ${kind.kind}.`,
+    intent: description === "" ? `Actors of the kind ${kind.kind}.` : description,
     parameters: parametersOf(kind),
   });
   const does: Acts = {
@@ -69,7 +70,7 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
       return address && keyOf(address.id);
     },
   };
-  return Object.freeze({ ...description, does });
+  return Object.freeze({ ...described, does });
 }
 
 const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));

@@ -229,6 +229,27 @@ test("an id in use in the session is refused, without disturbing the first reque
   assert.equal(codeOf(await w.tunnel.request(list(1), ANN, "s")), undefined);
 });
 
+test("requests without a session_id may have the same id, since they may be those of several clients", async () => {
+  await using w = world({ timeoutMs: 5_000 });
+  const names = ["a", "b", "c", "d"];
+  const leaving = new AbortController();
+  const running = names.map((name) =>
+    w.tunnel.request(call(1, "wait", { name }), ANN, undefined, { signal: name === "c" ? leaving.signal : undefined }),
+  );
+  const settled = Promise.allSettled(running);
+  await until("all wait", () => w.waiting.size === names.length);
+  leaving.abort();
+  for (const name of ["b", "a"]) w.waiting.get(name)?.();
+  await until("it is aborted", () => w.aborted.length === 1);
+  await w.clock.advance(5_000);
+  const ends = (await settled).map((one) =>
+    one.status === "rejected" ? Object(one.reason)["type"] : [one.value?.["id"], Object(one.value?.["result"])["content"][0].text],
+  );
+  assert.deepEqual(ends, [[1, "a"], [1, "b"], "cancelled", "execution_failed"]);
+  assert.deepEqual(w.aborted, ["c", "d"]);
+  assert.equal(w.connects(), 1);
+});
+
 test("batches and subscriptions/listen are refused, with an alternative", async () => {
   await using w = world();
   await assert.rejects(w.tunnel.request([list(1)], ANN, "s"), { type: "protocol_error", message: /packet of its own/ });
@@ -290,6 +311,24 @@ test("an abort or notifications/cancelled cancels that request only", async () =
   disconnected.abort();
   await assert.rejects(w.tunnel.request(call(4, "wait", { name: "d" }), ANN, "s", { signal: disconnected.signal }), cancelled);
   assert.equal(w.waiting.has("d"), false, "it is not begun");
+});
+
+test("an initialize leaves running requests of the session alone, which may be another client's", async () => {
+  await using w = world({ sessionsEach: 2 });
+  const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, undefined);
+  await until("it waits", () => w.waiting.has("a"));
+  const begun = await w.tunnel.request(initialize(1, "2024-11-05"), ANN, undefined);
+  assert.equal(Object(begun?.["result"])["protocolVersion"], "2024-11-05");
+  assert.equal(structured(await w.tunnel.request(call(1, "who"), ANN, undefined)), undefined, "the new session is used");
+  const other = w.tunnel.request(call(1, "wait", { name: "b" }), ANN, undefined);
+  await until("it waits", () => w.waiting.has("b"));
+  await assert.rejects(w.tunnel.request(initialize(1, "2024-11-05"), ANN, undefined), { type: "rate_limited" }, "they count as sessions");
+  assert.deepEqual(w.aborted, []);
+  w.waiting.get("a")?.();
+  assert.equal((await running)?.["id"], 1);
+  await until("it ends with its request", () => w.open.size === 1);
+  w.waiting.get("b")?.();
+  assert.equal((await other)?.["id"], 1);
 });
 
 test("sessions are limited: the least recently used is evicted, unless it is in use", async () => {

@@ -81,12 +81,18 @@ export class McpTunnel implements Closable {
         return { ...refused, id: parsed.id };
       }
       if (options.signal?.aborted === true) throw cancelled();
-      const response = open.connection.request(parsed.id, begins ? withoutClientRequests(parsed.message) : parsed.message);
-      return await this.#withTimeout(open.connection, parsed.id, response, options.signal);
+      const { connection } = open;
+      // Without a session_id, clients of one user share a session without knowing each other, and most begin to count at 1.
+      const id = session === undefined ? connection.freeId(parsed.id) : parsed.id;
+      const sent = begins ? withoutClientRequests(parsed.message) : parsed.message;
+      const answer = connection.request(id, id === parsed.id ? sent : { ...sent, id });
+      const response = await this.#withTimeout(connection, id, answer, options.signal);
+      return response["id"] === id ? { ...response, id: parsed.id } : response;
     } finally {
       open.activeRequests -= 1;
       open.lastUsedAt = this.#clock.now();
       if (caller.principal === undefined) void open.connection.close();
+      else if (open.isReplaced && open.activeRequests === 0) this.#open.drop(open);
     }
   }
 
@@ -175,6 +181,8 @@ export class TunnelSession {
   readonly initialized: Promise<JsonObject | undefined>;
   /** Requests in progress. A session in use is not evicted. */
   activeRequests = 0;
+  /** Another `initialize` took its place: it ends with its last request. */
+  isReplaced = false;
   /** Milliseconds since 1970. */
   lastUsedAt: number;
 
@@ -199,6 +207,7 @@ export class TunnelSessions {
   readonly #open = new Map<string, TunnelSession>();
   #undoSweep: (() => void) | undefined;
   #closed = false;
+  #replaced = 0;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
@@ -213,14 +222,21 @@ export class TunnelSessions {
     return open;
   }
 
-  /** Evicts sessions until there is room for that key. Throws `rate_limited` if all candidates are in use, `cancelled` once closed. */
+  /**
+   * Evicts sessions until there is room for that key. One in use that has the key goes on under another one until its requests have been
+   * answered, since they may be those of another client of the same user. Throws `rate_limited` if all candidates are in use, `cancelled` once closed.
+   */
   makeRoomFor(key: string, principal: string): void {
     if (this.#closed) throw new PacketError("cancelled", "The server is shutting down: send the packet again in a moment.");
     const before = this.#open.get(key);
-    if (before !== undefined) return this.#end(key, before);
+    if (before?.activeRequests === 0) return this.#end(key, before);
     const own = [...this.#open].filter(([, open]) => open.principal === principal);
     if (own.length >= this.#bounds.maxPerPrincipal) this.#evict(own);
     if (this.#open.size >= this.#bounds.max) this.#evict([...this.#open]);
+    if (before === undefined) return;
+    before.isReplaced = true;
+    this.#open.delete(key);
+    this.#open.set(`replaced ${(this.#replaced += 1)}`, before);
   }
 
   add(key: string, open: TunnelSession): void {

@@ -1,8 +1,8 @@
 // Owns: JSON of packets: strict parsing within limits, and bounded copies of values. Does not own: the fields of a packet (read-packet.ts).
-import { type Json, type JsonObject, isList } from "../../core/contract/index.ts";
+import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
 import { mayBeRounded, pointerStep, roundedInteger, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
-import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet.ts";
+import { DEFAULT_PACKET_LIMITS, PacketError, type PacketLimits } from "./packet.ts";
 
 /** What is wrong with a packet, and where. */
 export interface PacketIssue {
@@ -139,6 +139,13 @@ export function jsonCopy(value: unknown): Json | undefined {
   if (text === undefined) return undefined;
   const copy: Json = JSON.parse(text);
   return copy;
+}
+
+/** A copy, so that a called capability cannot change its caller's payload, or the state that it is a part of. */
+export function payloadCopy(payload: JsonObject): JsonObject {
+  const copy = jsonCopy(payload);
+  if (isJsonObject(copy)) return copy;
+  throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
 /** An own member. Inherited ones, such as `constructor`, are ignored. */

@@ -130,14 +130,11 @@ export class Session implements PacketSession {
       ...(tell === undefined
         ? {}
         : {
-            onProgress: (progress, total, message) =>
-              tell(
-                progressFor(
-                  packet,
-                  { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) },
-                  { execution_time_ms: this.#elapsedSince(startedAt), trace_id },
-                ),
-              ),
+            onProgress: (progress, total, message) => {
+              const execution_time_ms = this.#elapsedSince(startedAt);
+              // JSON has no other numbers.
+              if (Number.isFinite(progress)) tell(progressFor(packet, { progress, total, message }, { execution_time_ms, trace_id }));
+            },
           }),
     });
   }

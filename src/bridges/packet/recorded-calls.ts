@@ -13,6 +13,7 @@ import {
 } from "../../core/contract/index.ts";
 import type { RunCapability } from "./capability.ts";
 import { fromNested, reasonOf } from "./error-mapping.ts";
+import { payloadCopy } from "./packet-json.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
 import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-server.ts";
 
@@ -106,6 +107,7 @@ export class CapabilityCalls {
           `${this.#id} asks for ${capabilityId}, and no flow runs it: start the engine with the \`kinds\` of the Capabilities that PacketFlow is given.`,
         );
       if (signal.aborted) throw new PacketError("cancelled", `This work of ${this.#id} is over: await what it asks for.`);
+      const sent = await fromNested(capabilityId, async () => payloadCopy(payload));
       const { user_id: _another, ...rest } = context;
       const how = {
         viewer,
@@ -117,8 +119,8 @@ export class CapabilityCalls {
       return await recordCall(
         { clock: this.#clock, record },
         "request",
-        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: toRecordable(payload) },
-        () => fromNested(capabilityId, async () => (await run(capabilityId, payload, how)).result),
+        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: toRecordable(sent) },
+        () => fromNested(capabilityId, async () => (await run(capabilityId, sent, how)).result),
         (result) => result,
       );
     };

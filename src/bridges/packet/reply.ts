@@ -48,13 +48,18 @@ export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyDetails)
 /** The progress of a request, as its capability reports it. */
 export interface PacketProgress {
   readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 }
 
 /** A `capability_progress`. A response or an error follows later. */
 export function progressFor(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyDetails): ReplyPacket {
-  const payload = { progress, ...(total === undefined ? undefined : { total }), ...(message === undefined ? undefined : { message }) };
+  // Served modules are not type-checked: what is not of its type is left out.
+  const payload = {
+    progress,
+    ...(total !== undefined && Number.isFinite(total) ? { total } : undefined),
+    ...(typeof message === "string" ? { message } : undefined),
+  };
   return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
 }
 

@@ -7,17 +7,16 @@ import {
   type Json,
   type JsonObject,
   abortSignalOf,
-  isJsonObject,
   untilAborted,
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
-import { fromNested, asCallerError, refusalIn } from "./error-mapping.ts";
+import { fromNested, asCallerError, refusalIn, validError } from "./error-mapping.ts";
 import { defaultActorId } from "./actor-access.ts";
 import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
-import { jsonCopy } from "./packet-json.ts";
+import { jsonCopy, payloadCopy } from "./packet-json.ts";
 import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";
 import type { Servers } from "./upstream-server.ts";
 
@@ -91,10 +90,8 @@ export class Running {
       const known = error instanceof PacketError ? asCallerError(capability.id, error) : refusalIn(error);
       if (known === undefined || SERVER_FAULTS.has(known.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
       else if (isViewFailure(capability, known)) this.#host.fault(known.cause, { capability_id: capability.id, trace_id });
-      const failure = this.#serializable(known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error }), {
-        capability_id: capability.id,
-        trace_id,
-      });
+      const thrown = known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
+      const failure = this.#serializable(validError(thrown), { capability_id: capability.id, trace_id });
       this.#emitEffects(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
         trace_id,
@@ -146,7 +143,7 @@ export class Running {
             throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
             capability,
-            payloadObject(inner),
+            payloadCopy(inner),
             {
               viewer: options.viewer,
               context,
@@ -236,13 +233,6 @@ function defaultActorFor({ id, does }: Capability, { viewer, context }: RunOptio
   if (whose === undefined)
     throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");
   return defaultActorId(id, whose);
-}
-
-/** A copy, so that the called capability cannot change the caller's payload. */
-function payloadObject(payload: JsonObject): JsonObject {
-  const copy = resultJson(payload);
-  if (isJsonObject(copy)) return copy;
-  throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
 /** The returned value as JSON; undefined becomes null. Throws `execution_failed` if JSON cannot hold it. */

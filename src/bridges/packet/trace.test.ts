@@ -210,3 +210,20 @@ void test("after its reply a run can neither report nor call", async () => {
   assert.deepEqual(on.progress, []);
   assert.equal(await on.engine.read("store/late"), undefined);
 });
+
+void test("progress that is no number is not sent, and what else is not of its type is left out", async () => {
+  const careless = capability("careless", {
+    intent: "Reports",
+    execute(_, { progress }) {
+      for (const step of [[null], ["x"], [1, "y", 5], [], [2, 4, "half"]]) Reflect.apply(progress, undefined, step);
+      progress(Number.NaN);
+      return null;
+    },
+  });
+  await using on = await world([careless]);
+  await on.send({ type: "capability_request", capability_id: "careless" });
+  assert.deepEqual(
+    on.progress.map(({ payload }) => payload),
+    [{ progress: 1 }, { progress: 2, total: 4, message: "half" }],
+  );
+});

@@ -22,6 +22,7 @@ export class TunnelConnection {
   readonly #pending = new Map<RpcId, PendingRequest>();
   readonly #disconnected = new AbortController();
   readonly #connection: Connection;
+  #others = 0;
   /** A reply to no pending request, sent while a message was being received: the gateway's error about that message. */
   #errorReply: JsonObject | undefined;
 
@@ -35,6 +36,13 @@ export class TunnelConnection {
       close: () => this.#rejectAll("The server has ended the MCP session: send the request again."),
     };
     this.#connection = gateway.connect(channel, caller);
+  }
+
+  /** The id itself, or another one while a request has it. */
+  freeId(id: RpcId): RpcId {
+    let free = id;
+    while (this.#pending.has(free)) free = `packetflow/${(this.#others += 1)}`;
+    return free;
   }
 
   /** Resolves to the response. Rejects with `cancelled` after `cancel`, with `protocol_error` if the id is in use. */

@@ -14,6 +14,7 @@ export interface StdioServer {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly url?: never;
+  readonly headers?: never;
 }
 
 /** A server behind streamable HTTP. */

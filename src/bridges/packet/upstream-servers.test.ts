@@ -107,6 +107,11 @@ describe("foreignServers", () => {
     await using none = foreignServers({ servers: {}, clock: all.clock });
     assert.throws(() => none.get("bad"), /Configured: none\./);
     assert.throws(() => foreignServers({ servers: { odd: { url: "file:///etc/passwd" } }, clock: all.clock }), { code: "BAD_DEFINITION" });
+    for (const value of ["sec\nret", "secret\u{2603}"])
+      assert.throws(
+        () => foreignServers({ servers: { odd: { url: "http://127.0.0.1:1", headers: { "x-key": value } } }, clock: all.clock }),
+        (error: unknown) => error instanceof Error && /its header x-key/.test(error.message) && !/sec|ret/.test(error.message),
+      );
   });
 
   it("rejects the call whose server died, and restarts the server after a pause", async () => {

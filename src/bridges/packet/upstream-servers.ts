@@ -49,6 +49,13 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
         "BAD_DEFINITION",
         `The tool server ${JSON.stringify(name)} is at no address: give a \`url\` that begins with http:// or https://.`,
       );
+    // Checked here, since the client's error for a header that it cannot send quotes the value, and reaches callers.
+    const [header] = Object.entries(server.headers ?? {}).find(([, value]) => !/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value)) ?? [];
+    if (header !== undefined)
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `The tool server ${JSON.stringify(name)} cannot be sent its header ${header}: give it a value on one line, of characters up to U+00FF.`,
+      );
     const log = (line: string): void => options.log?.(name, line);
     links.set(name, new UpstreamLink(name, server, { clock, timeoutMs, maxBytes, maxDepth, maxCalls, log }));
   }

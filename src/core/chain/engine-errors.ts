@@ -26,8 +26,12 @@ export const badId = (id: unknown): EngineError =>
 export const unknownKind = (kind: string): EngineError =>
   fault("UNKNOWN_KIND", `There is no kind of actor "${kind.slice(0, 64)}" here: start the engine with its behaviour.`);
 export const noActor = (id: ActorId): EngineError => fault("NO_ACTOR", `There is no actor ${id}: create it first.`);
-export const stopped = (id: ActorId, applied = false): EngineError =>
-  fault("ACTOR_STOPPED", `${id} has stopped: create it again for another life.`, { applied });
+export const stopped = (id: ActorId): EngineError => fault("ACTOR_STOPPED", `${id} has stopped: create it again for another life.`);
+/** Its work had begun, so the call must not be sent again without its caller's consent. */
+export const stoppedAtWork = (id: ActorId): EngineError =>
+  fault("ACTOR_STOPPED", `${id} was stopped while it worked on the call: it was not applied, what it did outside stays.`, {
+    data: { begun: true },
+  });
 export const parentStopped = (id: ActorId, parent: ActorId): EngineError =>
   fault(
     "ACTOR_STOPPED",
@@ -62,6 +66,7 @@ export const workTimeout = (id: ActorId, workMs: number): EngineError =>
   fault(
     "WORK_TIMEOUT",
     `${id} worked longer than ${inWords(workMs)} and was stopped: the call was not applied, but what it did outside stays. Check that first, then call again, with less to do at once if you can.`,
+    { data: { begun: true, ms: workMs } },
   );
 export const turnOver = (id: ActorId): EngineError =>
   fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);

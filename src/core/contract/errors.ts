@@ -1,6 +1,6 @@
 // Owns: the error classes and their codes, safe descriptions of what an author's code threw or returned, and the author's own line in a
 // stack. Does not own: JSON-RPC's numbers (mcp/gateway).
-import { isList, isTexts, type Json } from "./json.ts";
+import { isJsonObject, isList, isTexts, type Json } from "./json.ts";
 
 /** Codes of errors that engines throw. docs/guide/errors.md says what to do about each. */
 export type EngineCode =
@@ -91,6 +91,12 @@ export class EngineError extends TroupeError<EngineCode | StoreCode> {
     super(code, message, options);
     this.applied = options?.applied ?? false;
   }
+}
+
+/** Whether the actor had begun to work on the message that failed. Undefined: it is not known. */
+export function hasBegun({ data }: EngineError): boolean | undefined {
+  const begun = isJsonObject(data) ? data["begun"] : undefined;
+  return typeof begun === "boolean" ? begun : undefined;
 }
 
 /** The error without the id of a linked actor, whose key may be another user's name. */

@@ -195,6 +195,12 @@ export class CellDirectory {
     return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;
   }
 
+  /** Whether it begins an actor that is not there. */
+  mayStart(message: Message): boolean {
+    const kind = this.#kinds.get(kindOf(message.to));
+    return kind !== undefined && mayStart(kind, message);
+  }
+
   /** Whether it only reads. */
   isRead({ to, action }: Message): boolean {
     return this.#kinds.get(kindOf(to))?.reads.has(action) === true;

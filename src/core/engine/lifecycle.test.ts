@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
-import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
 import { checkpointEntry, reexecute } from "../chain/index.ts";
 import { actor } from "../actor/index.ts";
 import { memoryStore } from "../store/index.ts";
@@ -27,6 +27,28 @@ test("a memory actor is counted once per life, however fast it stops and starts"
   assert.equal(await engine.count({ kind: "note" }), 1);
   assert.equal((await engine.list({ kind: "note", limit: 10 })).length, 1);
 });
+
+for (const persistence of ["memory", "disk"] as const)
+  test(`the error of a call whose work was stopped says that it had begun; that of one that waited does not (${persistence})`, async () => {
+    const gate = Promise.withResolvers<void>();
+    const kinds = [tallyKind("note", { persistence }, { gate: () => gate.promise })];
+    await using engine = await LocalEngine.start({ kinds, store: memoryStore() });
+    const to: ActorId = "note/a";
+    await engine.call(say("add", { to }));
+    const calls = [engine.call({ to, action: "work", args: null }), engine.call({ to, action: "add", args: null })];
+    await turnOfLoop();
+    const ended = Promise.allSettled(calls);
+    await engine.stop(to, "enough");
+    const faults = (await ended).map((one) => (one.status === "rejected" && one.reason instanceof EngineError ? one.reason : undefined));
+    assert.deepEqual(
+      faults.map((fault) => [fault?.code, fault?.applied, fault?.data]),
+      [
+        ["ACTOR_STOPPED", false, { begun: true }],
+        ["ACTOR_STOPPED", false, undefined],
+      ],
+    );
+    gate.resolve();
+  });
 
 test("an event without a message is refused for a memory actor, which is unchanged", async () => {
   await using engine = await LocalEngine.start({ kinds: [inMemory], store: memoryStore() });

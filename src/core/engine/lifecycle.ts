@@ -117,7 +117,7 @@ export function stop(cell: LifecycleCell, job: Job, reason: string, ancestors: A
     },
     abandon: (error) => job.fail(error),
   };
-  cell.pushBeforeWork(task, faults.stopped(id));
+  cell.pushBeforeWork(task, faults.stoppedAtWork(id));
 }
 
 export function stopInMemory(

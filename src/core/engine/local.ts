@@ -180,6 +180,7 @@ export class LocalEngine implements Engine {
       retryMs,
       fault,
       hasSecrets: (message) => this.#cells.redactedArgs(message) !== message.args,
+      mayStart: (message) => this.#cells.mayStart(message),
       forwarded: this.#forwarded,
       listeners: (call) => this.#deferred.listeners(call, fault),
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#children.delivered(job) : this.#dispatcher.accept(job)),

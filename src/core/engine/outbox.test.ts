@@ -113,6 +113,34 @@ for (const memory of [false, true]) {
     assert.deepEqual(faults, []);
   });
 
+  test(`C5 ${where}: a message whose work was stopped is a dead letter at once, and does not begin the actor again`, async () => {
+    const clock = new SimulatedClock();
+    const gate = Promise.withResolvers<void>();
+    let works = 0;
+    const hooks = {
+      gate: () => {
+        works += 1;
+        return gate.promise;
+      },
+    };
+    await using engine = await LocalEngine.start({
+      kinds: [tallyKind("tally", policy, hooks)],
+      clock,
+      ...(memory ? {} : { store: memoryStore({ clock }) }),
+    });
+    await engine.call({ to: B, action: "note", args: null, start: null });
+    await engine.call(send({ to: B, action: "work", start: null }));
+    await until("it works", () => works === 1);
+    await engine.stop(B, "enough");
+    await until("its letter is there", async () => (await engine.letters()).length === 1);
+    assert.match((await engine.letters())[0]?.why ?? "", /^ACTOR_STOPPED: tally\/b was stopped while it worked/);
+    await clock.advance(60_000);
+    assert.equal(works, 1);
+    gate.resolve();
+    await engine.call(send({ to: B, action: "note", with: { text: "behind" }, start: null }));
+    await until("the next message is delivered", async () => (await logOf(engine, B)).includes("behind"));
+  });
+
   test(`C5 ${where}: a sender with replyAs is notified of a dead letter`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });

@@ -15,7 +15,7 @@ import {
   thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
-import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS } from "../contract/internal.ts";
+import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS, hasBegun } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
@@ -63,6 +63,8 @@ export interface OutboxHost {
   readonly fault: OnFault;
   /** Some of its arguments are secret. */
   hasSecrets(message: Message): boolean;
+  /** It begins an actor that is not there. */
+  mayStart(message: Message): boolean;
 }
 
 /**
@@ -279,7 +281,9 @@ export class Outbox {
       if (faults.isPassing(error)) return this.#again(channel, this.#host.retryMs / 2);
       const final = finalRefusal(item.message, error);
       if (final !== undefined) return this.#track(this.#finish(channel, item, final));
-      item.failures += 1;
+      // One whose work was stopped would begin the actor again, and do again what it did outside.
+      const isOver = error.code === "ACTOR_STOPPED" && hasBegun(error) === true && this.#host.mayStart(item.message);
+      item.failures = isOver ? DELIVERY_ATTEMPTS : item.failures + 1;
       return this.#track(this.#failed(channel, item, error));
     }
     this.#reportUnhandled(item.message, reply);

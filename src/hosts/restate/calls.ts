@@ -152,10 +152,10 @@ export class Calls {
       const outcome = await ingress.invoke(invocation);
       if (!isOutcome(outcome)) throw unexpectedAnswer(invocation);
       if (!hasOwn(outcome, "fault") || outcome.fault.code !== "CANCELLED") return outcome;
-      throw cancelledBy ?? faults.stopped(to);
+      throw cancelledBy ?? faults.stoppedAtWork(to);
     } catch (error) {
       const cancelled = error instanceof EngineError && error.code === "CANCELLED";
-      throw cancelled ? (cancelledBy ?? faults.stopped(to)) : error;
+      throw cancelled ? (cancelledBy ?? faults.stoppedAtWork(to)) : error;
     } finally {
       signal?.removeEventListener("abort", left);
       undo?.();

@@ -254,6 +254,8 @@ describe("a connection", () => {
   test("a step that is no number is not sent, and keeps none from following", async () => {
     const work = ({ progress }: { progress: (done: number, total?: number) => void }): string => {
       for (const [done, total] of [[1, NaN], [Infinity], [NaN, 4], [2, Infinity], [3, 4]] as const) progress(done, total);
+      // Served modules are not type-checked.
+      Reflect.apply(progress, undefined, [4, "five", 6]);
       return "done";
     };
     await using gateway = gatewayOf(registry({ tools: { steps: { work } } }));
@@ -265,6 +267,7 @@ describe("a connection", () => {
       { progressToken: "t", progress: 1 },
       { progressToken: "t", progress: 2 },
       { progressToken: "t", progress: 3, total: 4 },
+      { progressToken: "t", progress: 4 },
     ]);
   });
 

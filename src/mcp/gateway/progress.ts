@@ -60,10 +60,11 @@ function stepsTo(channel: OutOfBandChannel, token: string | number | undefined, 
   };
 }
 
+// Served modules are not type-checked, and one wrong member would make the whole notification unreadable.
 function stepOf(done: number, total: number | undefined, text: string | undefined): JsonObject {
   return {
     progress: done,
     ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
-    ...(text === undefined ? undefined : { message: text }),
+    ...(typeof text === "string" ? { message: text } : undefined),
   };
 }

@@ -400,3 +400,35 @@ test("arguments that a tool's schema does not name are not stored in the chain",
   assert.deepEqual(await stored("record", { more: 2 }), { more: 2 });
   assert.deepEqual(await stored("union", { b: 2 }), { b: 2 });
 });
+
+test("a call whose linked actor was stopped while it worked is not reported as one that found no actor", async () => {
+  const started = Promise.withResolvers<void>();
+  const guide = actor("guide", {
+    description: "Shows the mill.",
+    per: "user",
+    initial: () => ({}),
+    links: { mill: { kinds: ["mill"], to: () => "mill/main" as const } },
+  });
+  const mill = actor("mill", {
+    description: "Grinds.",
+    per: "link",
+    initial: () => ({}),
+    tools: {
+      grind: {
+        description: "Grind.",
+        work() {
+          started.resolve();
+          return new Promise<string>(() => undefined);
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [guide, mill], store: memoryStore() });
+  await engine.call({ to: "mill/main", action: "troupe/begin", args: null, start: null });
+  const source = cast({ engine, kinds: [guide, mill] });
+  const grinding = Promise.resolve(source.act(ann, "tools/mill__grind", {}, {}));
+  grinding.catch(() => undefined);
+  await started.promise;
+  await engine.stop("mill/main", "enough");
+  await assert.rejects(grinding, { code: "ACTOR_STOPPED", message: /^The mill was stopped while it worked on the call/u });
+});

@@ -15,6 +15,7 @@ import {
   andThen,
   BEGIN_ACTION,
   getOwn,
+  hasBegun,
   hasOwn,
   invalidMessageReply,
   Lru,
@@ -244,7 +245,10 @@ export class CallRouter {
     const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
     if (retry !== undefined && notApplied) this.#retries.delete(retry);
     // The actor is another viewer's, or has ended since the link was read.
-    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
+    if (
+      error instanceof EngineError &&
+      (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin && hasBegun(error) !== true))
+    )
       return linked === undefined ? unknownOffer : noTarget(linked);
     throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked.behaviour.kind) : error;
   }

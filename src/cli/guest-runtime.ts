@@ -45,7 +45,10 @@ export class GuestRuntime implements AsyncDisposable {
       }),
       variables: process.env,
       directory,
-      childEvents: async (id) => (await this.#tails?.newest(id)) ?? [],
+      childEvents: async (id) => {
+        const snapshot = await this.#engine?.read(id);
+        return (snapshot && (await this.#tails?.newest(snapshot))) ?? [];
+      },
     });
   }
 

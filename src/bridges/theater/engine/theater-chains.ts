@@ -73,9 +73,9 @@ export class TheaterChains {
   }
 
   /** Throws `InvalidRequest` if the chain lacks an event that the query names. */
-  async page({ id }: Pick<Snapshot, "id">, query: EventQuery): Promise<ChainPage> {
+  async page({ id, uid }: Pick<Snapshot, "id" | "uid">, query: EventQuery): Promise<ChainPage> {
     // Most callers want what is new since their last query. The cached newest events answer that without projecting the whole chain.
-    const newestEvents = newestPage(await this.#tails.newest(id), query);
+    const newestEvents = newestPage(await this.#tails.newest({ id, uid }), query);
     return (
       newestEvents ??
       olderPage(

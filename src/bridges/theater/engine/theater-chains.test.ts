@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../../core/actor/index.ts";
+import type { ActorId } from "../../../core/contract/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore } from "../../../core/store/index.ts";
 import { SimulatedClock } from "../../../testing/index.ts";
@@ -60,4 +61,39 @@ void test("pages of an actor that was pruned and started again show nothing of t
   await add();
   const next = await page();
   assert.deepEqual(next.page.events, next.whole);
+});
+
+void test("the end of an actor that is started again at once is reported, and nothing of its next life", async () => {
+  await using engine = await LocalEngine.start({ kinds: [tally], store: memoryStore() });
+  let reading = Promise.resolve();
+  const slow = {
+    async *history(id: ActorId, after?: number) {
+      await reading;
+      yield* engine.history(id, after);
+    },
+    watch: engine.watch.bind(engine),
+  };
+  const chains = new TheaterChains(slow, new Contents());
+  const id = tally.id("one");
+  const add = () => engine.call({ to: id, action: "tools/add", args: {}, start: null });
+  await add();
+  const snapshot = await engine.read(id);
+  assert.ok(snapshot !== undefined);
+  const seen: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  const undo = await chains.follow(snapshot, {
+    event: ({ eventType }) => void seen.push(eventType),
+    ended({ how }) {
+      seen.push(how);
+      undo();
+      ended.resolve();
+    },
+  });
+  const resumed = Promise.withResolvers<void>();
+  reading = resumed.promise;
+  await engine.stop(id, "over");
+  await add();
+  resumed.resolve();
+  await ended.promise;
+  assert.deepEqual(seen, ["wasm", "wasm", "external-stop"]);
 });

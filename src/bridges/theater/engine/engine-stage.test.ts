@@ -3,7 +3,7 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { isJsonObject } from "../../../core/contract/index.ts";
+import { isJsonObject, StoreError } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
 import { verifyTheater } from "../chain/link.ts";
@@ -51,6 +51,24 @@ describe("our engine as a stage", () => {
     for (const start of [{ manifest: "kind:door" }, { manifest: BOTH, component: on.wasm("echo") }])
       for (const name of ["", "é".repeat(129), "\ud800"])
         await assert.rejects(on.stage.start({ ...start, name }), { code: "InvalidRequest", message: /name/ });
+  });
+
+  it("an actor whose chain is damaged does not hide the others", async () => {
+    await using on = await openStage();
+    const faults: unknown[] = [];
+    const stage = new EngineStage({ engine: on.engine, kinds: [], onFault: (error) => void faults.push(error) });
+    for (const name of ["a", "b", "c"]) await on.stage.start({ manifest: "kind:door", name });
+    const read = on.engine.read.bind(on.engine);
+    const damage = new StoreError("STORE_CORRUPT", "An event's body was changed.");
+    on.engine.read = (id) => (id === "door/a" ? Promise.reject(damage) : read(id));
+    for (let times = 0; times < 2; times += 1)
+      assert.deepEqual(
+        (await stage.list(2)).map(({ name }) => name),
+        ["door/b", "door/c"],
+      );
+    assert.deepEqual(faults, [damage]);
+    on.engine.read = () => Promise.reject(new StoreError("STORE_IO", "The disk is away."));
+    await assert.rejects(stage.list(2), { code: "StoreError" });
   });
 
   it("runs a linked actor's action on behalf of the requested actor #whole.links", async () => {

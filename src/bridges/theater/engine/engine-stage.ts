@@ -15,6 +15,7 @@ import {
   type Reply,
   type Snapshot,
   systemEntropy,
+  TroupeError,
 } from "../../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { Acting } from "../../../mcp/source/index.ts";
@@ -77,6 +78,8 @@ export class EngineStage implements TheaterStage, Closable {
   readonly #acting: Acting;
   readonly #channels: EngineChannels;
   readonly #chains: TheaterChains;
+  /** Damaged actors that were reported. */
+  readonly #damaged = new Set<ActorId>();
 
   constructor(options: EngineStageOptions) {
     const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
@@ -89,10 +92,17 @@ export class EngineStage implements TheaterStage, Closable {
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
     return this.#withStageErrors(async () => {
-      const from = after === undefined ? undefined : (await this.#find(after).catch(rejectCursor)).id;
-      const changes = await this.#engine.list({ live: true, limit, ...omitUndefined({ after: from }) });
-      const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
-      return read.filter((snapshot) => snapshot !== undefined).map(stageActor);
+      let from = after === undefined ? undefined : (await this.#find(after).catch(rejectCursor)).id;
+      const listed: StageActor[] = [];
+      // Others take the place of those that cannot be read: fewer than `limit` means that there are no more.
+      for (;;) {
+        const missing = limit - listed.length;
+        const changes = await this.#engine.list({ live: true, limit: missing, ...omitUndefined({ after: from }) });
+        const read = await Promise.all(changes.map(({ id }) => this.#readListed(id)));
+        listed.push(...read.filter((snapshot) => snapshot !== undefined).map(stageActor));
+        if (changes.length < missing || listed.length === limit) return listed;
+        from = changes.at(-1)?.id;
+      }
     });
   }
 
@@ -273,6 +283,18 @@ export class EngineStage implements TheaterStage, Closable {
     const snapshot = (await this.#engine.read(await resolveAddress(this.#engine, id))) ?? (await findByManifestName(this.#engine, id));
     if (snapshot === undefined) throw actorNotFound(id);
     return snapshot;
+  }
+
+  /** Undefined if its chain is damaged, which must not hide the other actors. */
+  async #readListed(id: ActorId): Promise<Snapshot | undefined> {
+    try {
+      return await this.#engine.read(id);
+    } catch (error) {
+      if (!(error instanceof TroupeError) || error.code !== "STORE_CORRUPT") throw error;
+      if (!this.#damaged.has(id)) this.#options.onFault?.(error);
+      this.#damaged.add(id);
+      return undefined;
+    }
   }
 
   async #findRunning(id: string): Promise<Snapshot> {

@@ -3,7 +3,7 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { isJsonObject, StoreError } from "../../../core/contract/index.ts";
+import { EngineError, isJsonObject, StoreError } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
 import { verifyTheater } from "../chain/link.ts";
@@ -265,6 +265,26 @@ describe("our engine as a stage", () => {
     await stage.stop(id);
     assert.deepEqual(heard, ["the actor has stopped"]);
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
+  });
+
+  it("a channel is closed although its guest takes no more calls", async () => {
+    await using on = await openStage();
+    const full = new Proxy(on.engine, {
+      get(engine, name) {
+        const member: unknown = Reflect.get(engine, name);
+        if (typeof member !== "function") return member;
+        return (...args: readonly unknown[]): unknown =>
+          name === "call" && JSON.stringify(args[0]).includes("channel-close")
+            ? Promise.reject(new EngineError("MAILBOX_FULL", "Too many calls wait."))
+            : Reflect.apply(member, engine, args);
+      },
+    });
+    const stage = new EngineStage({ engine: full, guests: on.guests, kinds: [] });
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    const channel = await stage.open(id, bytes("hello"), { message: () => undefined, closed: () => undefined });
+    await channel.close();
+    assert.equal(text(await stage.request(id, bytes("after the close"), never)), "after the close");
+    assert.equal(text(await stage.state(id)), `closed ${channel.id}`);
   });
 
   it("StateChanged marks changes of the guest's own state on every page", async () => {

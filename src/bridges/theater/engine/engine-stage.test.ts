@@ -8,6 +8,7 @@ import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
 import { verifyTheater } from "../chain/link.ts";
 import { loadChain } from "../chain/saved-chain.ts";
+import { StageError } from "../stage.ts";
 import { manifest, openStage } from "./engine-stage.fixture.ts";
 import { EngineStage } from "./engine-stage.ts";
 import { saveChains } from "./save-chains.ts";
@@ -285,6 +286,22 @@ describe("our engine as a stage", () => {
     await channel.close();
     assert.equal(text(await stage.request(id, bytes("after the close"), never)), "after the close");
     assert.equal(text(await stage.state(id)), `closed ${channel.id}`);
+  });
+
+  it("of two starts under one name at once, one is refused", async () => {
+    await using on = await openStage();
+    const starts = [1, 2].map(() => on.stage.start({ manifest: "kind:door", name: "front" }));
+    const codes = await Promise.all(
+      starts.map((start) =>
+        start.then(
+          () => "started",
+          (error: unknown) => (error instanceof StageError ? error.code : String(error)),
+        ),
+      ),
+    );
+    assert.deepEqual(codes.toSorted(), ["ActorAlreadyExists", "started"]);
+    await on.stage.stop("door/front");
+    assert.equal((await on.stage.start({ manifest: "kind:door", name: "front" })).status, "RUNNING");
   });
 
   it("StateChanged marks changes of the guest's own state on every page", async () => {

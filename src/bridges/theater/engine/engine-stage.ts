@@ -78,6 +78,7 @@ export class EngineStage implements TheaterStage, Closable {
   readonly #acting: Acting;
   readonly #channels: EngineChannels;
   readonly #chains: TheaterChains;
+  readonly #starting = new Set<ActorId>();
   /** Damaged actors that were reported. */
   readonly #damaged = new Set<ActorId>();
 
@@ -351,9 +352,17 @@ export class EngineStage implements TheaterStage, Closable {
       throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
     const key = name ?? this.#options.entropy.uuid();
     const to = actorIdOf(kind, key);
-    await this.#assertNameFree(to, key);
     const args = initialState === undefined ? {} : parseInitialState(initialState);
-    replyValue(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
+    // An actor that runs already accepts the first message as well: of two starts at once, both would get the same actor.
+    if (this.#starting.has(to))
+      throw new StageError("ActorAlreadyExists", `"${key}" is being started already: wait for it, or give another name.`);
+    this.#starting.add(to);
+    try {
+      await this.#assertNameFree(to, key);
+      replyValue(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
+    } finally {
+      this.#starting.delete(to);
+    }
     return to;
   }
 

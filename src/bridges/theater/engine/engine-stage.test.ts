@@ -54,6 +54,16 @@ describe("our engine as a stage", () => {
         await assert.rejects(on.stage.start({ ...start, name }), { code: "InvalidRequest", message: /name/ });
   });
 
+  it("an integer that JSON would round is refused, as over MCP", async () => {
+    await using on = await openStage();
+    const { id } = await on.stage.start({ manifest: "kind:door", initialState: bytes('{"by":9007199254740992}') });
+    const refused = { code: "InvalidRequest", message: /9007199254740993 is an integer that no double holds/ };
+    const message = bytes('{"action":"tools/push","args":{"by":9007199254740993}}');
+    await assert.rejects(on.stage.request(id, message, never), refused);
+    await assert.rejects(on.stage.send(id, message), refused);
+    await assert.rejects(on.stage.start({ manifest: "kind:door", initialState: bytes('{"by":9007199254740993}') }), refused);
+  });
+
   it("an actor whose chain is damaged does not hide the others", async () => {
     await using on = await openStage();
     const faults: unknown[] = [];

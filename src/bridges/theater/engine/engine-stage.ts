@@ -10,14 +10,13 @@ import {
   type Engine,
   EngineError,
   type Entropy,
-  type Json,
   type OfferRef,
   type Reply,
   type Snapshot,
   systemEntropy,
   TroupeError,
 } from "../../../core/contract/index.ts";
-import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { BEGIN_ACTION, omitUndefined } from "../../../core/contract/internal.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
 import {
@@ -36,7 +35,7 @@ import {
   type TheaterStage,
 } from "../stage.ts";
 import { EngineChannels } from "./engine-channels.ts";
-import { jsonBytes, type JsonMessage, parseMessage } from "./json-messages.ts";
+import { jsonBytes, type JsonMessage, parseInitialState, parseMessage } from "./json-messages.ts";
 import {
   actorIdOf,
   actorNotFound,
@@ -399,16 +398,6 @@ function rejectCursor(error: unknown): never {
 /** With the id, since several actors may run under one manifest's name. */
 const displayName = (snapshot: Snapshot): string => `${stageActor(snapshot).name} (${snapshot.uid})`;
 const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
-
-function parseInitialState(bytes: Uint8Array): Json {
-  const excess = tooManyValues(bytes, VALUE_LIMITS);
-  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: begin with less.`);
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
-  }
-}
 
 const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 

@@ -266,6 +266,33 @@ describe("a stage over a Theater server that fails", () => {
     assert.equal(await stage.count(), 0);
   });
 
+  test("a start that succeeded answers with the id, although the server is lost right after it", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting", limits: { attempts: 1 } });
+    const release = mock.holdBack("StartActor");
+    const starting = stage.start({ manifest });
+    await until("taken", () => count(mock.heard, "StartActor") === 1);
+    mock.dieAt("ListActors");
+    release();
+    const [id] = mock.actors.running.keys();
+    assert.deepEqual(await starting, { id, name: id, status: "RUNNING" });
+  });
+
+  test("a restart that succeeded is not to be repeated, although the server is lost right after it", async () => {
+    await using mock = await startOldMock({ restart: "new-id" });
+    await using stage = remoteStage({ port: mock.port, codec: "raw", limits: { attempts: 1 } });
+    const { id } = await stage.start({ manifest });
+    const release = mock.holdBack("RestartActor");
+    const restarting = assert.rejects(
+      stage.restart(id),
+      refused("CommunicationError", /restarted the actor.*before you restart it again/u),
+    );
+    await until("taken", () => count(mock.heard, "RestartActor") === 1);
+    mock.dieAt("ListActors");
+    release();
+    await restarting;
+  });
+
   test("a list that comes after a newer one ends no actor and no channel", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port, codec: "fragmenting", clock: new SimulatedClock() });

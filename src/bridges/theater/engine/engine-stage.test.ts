@@ -445,4 +445,22 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await loadChain(directory.path, one.id), { events: await stage.chain(one.id) });
     assert.equal(await loadChain(directory.path, other.id), undefined);
   });
+
+  it("the chain of a guest that is started again at once from another manifest is saved", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-chains-"));
+    const resumed = Promise.withResolvers<void>();
+    const slow = { content: (digest: string) => resumed.promise.then(() => stage.content(digest)) };
+    const faults: unknown[] = [];
+    const saved = saveChains({ engine, stage: slow, directory: directory.path, onFault: (error) => void faults.push(error) });
+    const saving = manifest(["message-server"], "save_chain = true");
+    for (const name of ["first", "second"]) await stage.start({ manifest: saving, component: on.wasm("echo"), name });
+    for (const name of ["first", "second"]) await stage.stop(name);
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "second" });
+    resumed.resolve();
+    await saved();
+    assert.deepEqual(faults, []);
+    assert.ok((await loadChain(directory.path, id)) !== undefined);
+  });
 });

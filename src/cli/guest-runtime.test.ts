@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempDisposableSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { LocalEngine } from "../core/engine/index.ts";
-import { memoryStore } from "../core/store/index.ts";
+import { memoryStore, sqliteStore } from "../core/store/index.ts";
+import { until } from "../testing/index.ts";
+import { DataDirectory } from "./data-directory.ts";
 import { GuestRuntime } from "./guest-runtime.ts";
+import { runWithGuests } from "./operations.ts";
 
 test("manifests are never read from the data directory inside their folder", async () => {
   const project = mkdtempSync(join(tmpdir(), "troupe-runtime-"));
@@ -26,4 +29,44 @@ test("manifests are never read from the data directory inside their folder", asy
   } finally {
     rmSync(project, { recursive: true });
   }
+});
+
+test("operations that read guests leave their messages to the next server", async () => {
+  using place = mkdtempDisposableSync(join(tmpdir(), "troupe-runtime-"));
+  const manifests = join(place.path, "manifests");
+  const data = join(place.path, "data");
+  for (const folder of [manifests, join(manifests, "files"), data]) mkdirSync(folder);
+  copyFileSync(join(import.meta.dirname, "../../test/wasm/guests/echo/echo.wasm"), join(manifests, "echo.wasm"));
+  const handlers = ["message-server", "filesystem"].map((type) => `[[handler]]\ntype = "${type}"\n`).join("");
+  writeFileSync(join(manifests, "echo.toml"), `name = "echo"\ncomponent = "echo.wasm"\n${handlers}path = "files"\n`);
+  const serve = async () => {
+    const runtime = new GuestRuntime(data, manifests);
+    const store = sqliteStore({ directory: data });
+    const engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
+    runtime.attachEngine(engine, data);
+    return {
+      runtime,
+      store,
+      engine,
+      async [Symbol.asyncDispose]() {
+        await engine[Symbol.asyncDispose]();
+        await store[Symbol.asyncDispose]();
+        await runtime[Symbol.asyncDispose]();
+      },
+    };
+  };
+  {
+    await using server = await serve();
+    await server.engine.call(await server.runtime.guests.prepare({ to: "guest/echo", manifest: "echo.toml" }));
+    // As if the server had been killed before it delivered this.
+    const args = { data: Buffer.from("precious").toString("base64") };
+    await server.store.enqueue({ id: "m1", to: "guest/echo", action: "send", args, at: 0, seed: "0".repeat(32) });
+  }
+  for (const [op, args] of [
+    ["collect", {}],
+    ["reexecute", { actor: "guest/echo" }],
+  ] as const)
+    await runWithGuests(new DataDirectory(data), op, args);
+  await using server = await serve();
+  await until("the message is handled", async () => (await server.engine.read("guest/echo"))?.messageCount === 2);
 });

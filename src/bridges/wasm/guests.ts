@@ -38,9 +38,10 @@ export interface Guests extends Closable {
   readonly host: string;
   /**
    * Call it once the engine has started; messages to guests wait until then. `kinds`: the other kinds of that engine. Guests have no
-   * scopes, so actions of these kinds that require scopes are refused to guests. Returns a function that detaches the engine.
+   * scopes, so actions of these kinds that require scopes are refused to guests. `readsOnly`: messages to guests wait all the same, for
+   * what only reads chains and contents. Returns a function that detaches the engine.
    */
-  attach(engine: Engine, kinds?: readonly Behaviour[]): () => void;
+  attach(engine: Engine, kinds?: readonly Behaviour[], options?: { readonly readsOnly?: boolean }): () => void;
   /** Measurements of a guest's calls in this process; undefined if none has ended here. */
   measured(id: ActorId): GuestMeasures | undefined;
   /** The first message of a guest. Throws if its manifest or its component is invalid. */
@@ -88,6 +89,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
           }),
   };
   let attached: Engine | undefined;
+  let isRunning = false;
   let others: readonly Behaviour[] = [];
   let attaching = Promise.withResolvers<void>();
   const engine = (): Engine => {
@@ -103,15 +105,16 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     peers: new ChannelPeers(engine),
     engine,
     kinds: () => others,
-    attached: () => (attached === undefined ? attaching.promise : undefined),
+    attached: () => (isRunning ? undefined : attaching.promise),
   };
   return {
     kind: guestKind(runtime),
     host: runtime.process,
-    attach(started, kinds = []) {
+    attach(started, kinds = [], { readsOnly = false } = {}) {
       attached = started;
       others = kinds;
-      attaching.resolve();
+      isRunning = !readsOnly;
+      if (isRunning) attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
         programs.recent.onCommitted(id, seq);
         if (status !== "stopped") return;
@@ -122,6 +125,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
         unwatch();
         if (attached !== started) return;
         attached = undefined;
+        isRunning = false;
         attaching = Promise.withResolvers();
       };
     },

@@ -31,16 +31,17 @@ test("manifests are never read from the data directory inside their folder", asy
   }
 });
 
-test("operations that read guests leave their messages to the next server", async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), "troupe-runtime-"));
+/** A server's engine with a guest that may use a directory, and a message to it that was not delivered, as if it had been killed. */
+async function undelivered() {
+  const place = mkdtempDisposableSync(join(tmpdir(), "troupe-runtime-"));
   const manifests = join(place.path, "manifests");
   const data = join(place.path, "data");
   for (const folder of [manifests, join(manifests, "files"), data]) mkdirSync(folder);
   copyFileSync(join(import.meta.dirname, "../../test/wasm/guests/echo/echo.wasm"), join(manifests, "echo.wasm"));
   const handlers = ["message-server", "filesystem"].map((type) => `[[handler]]\ntype = "${type}"\n`).join("");
   writeFileSync(join(manifests, "echo.toml"), `name = "echo"\ncomponent = "echo.wasm"\n${handlers}path = "files"\n`);
-  const serve = async () => {
-    const runtime = new GuestRuntime(data, manifests);
+  const serve = async (folder: string | undefined) => {
+    const runtime = new GuestRuntime(data, folder);
     const store = sqliteStore({ directory: data });
     const engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
     runtime.attachEngine(engine, data);
@@ -55,18 +56,28 @@ test("operations that read guests leave their messages to the next server", asyn
       },
     };
   };
-  {
-    await using server = await serve();
-    await server.engine.call(await server.runtime.guests.prepare({ to: "guest/echo", manifest: "echo.toml" }));
-    // As if the server had been killed before it delivered this.
-    const args = { data: Buffer.from("precious").toString("base64") };
-    await server.store.enqueue({ id: "m1", to: "guest/echo", action: "send", args, at: 0, seed: "0".repeat(32) });
-  }
+  await using server = await serve(manifests);
+  await server.engine.call(await server.runtime.guests.prepare({ to: "guest/echo", manifest: "echo.toml" }));
+  const args = { data: Buffer.from("precious").toString("base64") };
+  await server.store.enqueue({ id: "m1", to: "guest/echo", action: "send", args, at: 0, seed: "0".repeat(32) });
+  return { data, manifests, serve, [Symbol.dispose]: () => place[Symbol.dispose]() };
+}
+
+test("operations that read guests leave their messages to the next server", async () => {
+  using place = await undelivered();
   for (const [op, args] of [
     ["collect", {}],
     ["reexecute", { actor: "guest/echo" }],
   ] as const)
-    await runWithGuests(new DataDirectory(data), op, args);
-  await using server = await serve();
+    await runWithGuests(new DataDirectory(place.data), op, args);
+  await using server = await place.serve(place.manifests);
   await until("the message is handled", async () => (await server.engine.read("guest/echo"))?.messageCount === 2);
+});
+
+test("a message to a guest that cannot be loaded is a dead letter, and a request is refused with the reason", async () => {
+  using place = await undelivered();
+  await using server = await place.serve(undefined);
+  await until("it is a dead letter", async () => (await server.engine.letters(10)).length === 1);
+  const reply = await server.engine.call({ to: "guest/echo", action: "request", args: { data: "" } });
+  assert.match(JSON.stringify(reply), /"INVALID".*Only a file below the manifests directory/u);
 });

@@ -45,19 +45,27 @@ export class GuestRuntime implements AsyncDisposable {
       }),
       variables: process.env,
       directory,
-      childEvents: async (id) => (await this.#tails?.newest(id)) ?? [],
+      childEvents: async (id) => {
+        const snapshot = await this.#engine?.read(id);
+        return (snapshot && (await this.#tails?.newest(snapshot))) ?? [];
+      },
     });
   }
 
   /**
    * Opens the contents, in the data directory if there is one, and runs guests on this engine in place of the one before. `kinds`: the
-   * other kinds that it runs.
+   * other kinds that it runs. `readsOnly`: no guest runs.
    */
-  attachEngine(engine: Engine, data: string | undefined, kinds: readonly Behaviour[] = []): void {
+  attachEngine(
+    engine: Engine,
+    data: string | undefined,
+    kinds: readonly Behaviour[] = [],
+    options: { readonly readsOnly?: boolean } = {},
+  ): void {
     if (!this.contents.isOpen)
       this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents, this.#disk));
     this.detachEngine();
-    this.#detach = this.guests.attach(engine, kinds);
+    this.#detach = this.guests.attach(engine, kinds, options);
     this.#engine = engine;
     this.#tails = new ChainTails(engine, (digest) => this.contents.get(digest));
   }

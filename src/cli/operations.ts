@@ -192,13 +192,17 @@ export const runWithModules = (
     }
   });
 
+/** Operations that only read chains and contents. */
+const READS_GUESTS = new Set(["collect", "reexecute"]);
+
 /** Performs one operation on guests with an engine that is opened on the directory for it. */
 export const runWithGuests = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
   const [{ LocalEngine }, { GuestRuntime }] = await Promise.all([import("../core/engine/index.ts"), import("./guest-runtime.ts")]);
   await using runtime = new GuestRuntime(directory.path, undefined, reportsLostLog);
   await using store = sqliteStore({ directory: directory.path, ...reportsLostLog });
   await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
-  runtime.attachEngine(engine, directory.path);
+  // Messages that a killed server left are for the next one: this process does not know its manifests, variables and modules.
+  runtime.attachEngine(engine, directory.path, [], { readsOnly: READS_GUESTS.has(op) });
   return (
     (await runtime.operate(op, args)) ??
     (await engineHandler({

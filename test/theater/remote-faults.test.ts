@@ -6,7 +6,7 @@ import type { Clock } from "../../src/core/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "../../src/testing/index.ts";
 import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import type { Stage, StageChange, StageCode } from "../../src/bridges/theater/stage.ts";
-import { framed } from "./mock/frames.ts";
+import { encoded, framed } from "./mock/frames.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 import { onLoopback } from "../on-loopback.ts";
@@ -264,6 +264,66 @@ describe("a stage over a Theater server that fails", () => {
     await clock.advance(60_000);
     await until("closed", () => mock.connections === 0);
     assert.equal(await stage.count(), 0);
+  });
+
+  test("a start that succeeded answers with the id, although the server is lost right after it", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting", limits: { attempts: 1 } });
+    const release = mock.holdBack("StartActor");
+    const starting = stage.start({ manifest });
+    await until("taken", () => count(mock.heard, "StartActor") === 1);
+    mock.dieAt("ListActors");
+    release();
+    const [id] = mock.actors.running.keys();
+    assert.deepEqual(await starting, { id, name: id, status: "RUNNING" });
+  });
+
+  test("a restart that succeeded is not to be repeated, although the server is lost right after it", async () => {
+    await using mock = await startOldMock({ restart: "new-id" });
+    await using stage = remoteStage({ port: mock.port, codec: "raw", limits: { attempts: 1 } });
+    const { id } = await stage.start({ manifest });
+    const release = mock.holdBack("RestartActor");
+    const restarting = assert.rejects(
+      stage.restart(id),
+      refused("CommunicationError", /restarted the actor.*before you restart it again/u),
+    );
+    await until("taken", () => count(mock.heard, "RestartActor") === 1);
+    mock.dieAt("ListActors");
+    release();
+    await restarting;
+  });
+
+  test("a list that comes after a newer one ends no actor and no channel", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting", clock: new SimulatedClock() });
+    const changes: StageChange[] = [];
+    stage.watch((change) => void changes.push(change));
+    assert.equal(await stage.count(), 0);
+    const lists = count(mock.heard, "ListActors");
+    const release = mock.holdBack("ListActors");
+    const outdated = stage.count();
+    await until("requested", () => count(mock.heard, "ListActors") > lists);
+    // From here on, lists are not held back.
+    mock.holdBack("ListActors")();
+    const actor = mock.actors.make(manifest, null);
+    assert.ok(actor !== undefined);
+    assert.equal(await stage.count(), 1);
+    const ends: string[] = [];
+    await stage.open(actor.id, bytes("x"), { message: () => undefined, closed: (why) => void ends.push(why) });
+    release();
+    assert.equal(await outdated, 0);
+    assert.deepEqual([changes.map(({ what }) => what).includes("ended"), ends], [false, []]);
+  });
+
+  test("an actor that has ended since it was listed does not fail the list", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting" });
+    const { id } = await stage.start({ manifest });
+    mock.garble("GetActorStatus", encoded("fragmenting", { Error: { error: "ActorNotFound" } }));
+    assert.deepEqual(
+      (await stage.list(10)).map((actor) => actor.id),
+      [id],
+    );
   });
 
   test("disposing ends what waits and leaves no connection", async () => {

@@ -43,9 +43,10 @@ export interface Guests extends Closable {
   readonly host: string;
   /**
    * Call it once the engine has started; messages to guests wait until then. `kinds`: the other kinds of that engine. Guests have no
-   * scopes, so actions of these kinds that require scopes are refused to guests. Returns a function that detaches the engine.
+   * scopes, so actions of these kinds that require scopes are refused to guests. `readsOnly`: messages to guests wait all the same, for
+   * what only reads chains and contents. Returns a function that detaches the engine.
    */
-  attach(engine: Engine, kinds?: readonly Behaviour[]): () => void;
+  attach(engine: Engine, kinds?: readonly Behaviour[], options?: { readonly readsOnly?: boolean }): () => void;
   /** Measurements of a guest's calls in this process; undefined if none has ended here. */
   measured(id: ActorId): GuestMeasures | undefined;
   /** The first message of a guest. Throws if its manifest or its component is invalid. */
@@ -112,6 +113,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
           }),
   };
   let attached: Engine | undefined;
+  let isRunning = false;
   let others: readonly Behaviour[] = [];
   let attaching = Promise.withResolvers<void>();
   const engine = (): Engine => {
@@ -127,15 +129,16 @@ export function createGuests(house: GuestHouseOptions): Guests {
     peers: new ChannelPeers(engine),
     engine,
     kinds: () => others,
-    attached: () => (attached === undefined ? attaching.promise : undefined),
+    attached: () => (isRunning ? undefined : attaching.promise),
   };
   return {
     kind: guestKind(runtime),
     host: runtime.process,
-    attach(started, kinds = []) {
+    attach(started, kinds = [], { readsOnly = false } = {}) {
       attached = started;
       others = kinds;
-      attaching.resolve();
+      isRunning = !readsOnly;
+      if (isRunning) attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
         programs.recent.onCommitted(id, seq);
         if (status !== "stopped") return;
@@ -146,6 +149,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
         unwatch();
         if (attached !== started) return;
         attached = undefined;
+        isRunning = false;
         attaching = Promise.withResolvers();
       };
     },

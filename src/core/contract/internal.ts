@@ -70,6 +70,7 @@ export {
   pointerStep,
   pointerSteps,
   roundedInteger,
+  roundingIssue,
   setOwn,
   SHORT_BYTES,
   stripBom,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { countValues, freezeDeep, isJsonObject, type Json, tooManyValues, VALUE_LIMITS, wellFormed } from "./json.ts";
+import { countValues, freezeDeep, isJsonObject, type Json, tooManyValues, VALUE_LIMITS, roundingIssue, wellFormed } from "./json.ts";
 import { describe, test } from "node:test";
 
 test("freezeDeep freezes cyclic, shared and half-frozen values, and leaves other objects alone", () => {
@@ -118,4 +118,11 @@ test("wellFormed leaves no two members of one name", () => {
 test("wellFormed takes time in proportion to the text, whatever backslashes it has", () => {
   const text = JSON.stringify("\\".repeat(1_000_000) + "ud83d".repeat(100) + "\ud83d");
   assert.equal(wellFormed(text).length, text.length - 5);
+});
+
+test("roundingIssue names the integer that a reader would round, and none that is text or exact", () => {
+  for (const text of ['{"to":9007199254740993}', "[-12345678901234567890, 1]", '{"a":{"b":[9007199254740993.0 ]}}'])
+    assert.match(roundingIssue(text) ?? "", /^-?\d{16,20} is an integer that no double holds/, text);
+  for (const text of ['{"to":9007199254740992}', '{"to":"9007199254740993"}', '{"to":"a, 9007199254740993 ,"}', "[1e300]", "{}"])
+    assert.equal(roundingIssue(text), undefined, text);
 });

@@ -341,3 +341,15 @@ export function roundedInteger(
   }
   return undefined;
 }
+
+/** What is wrong with a JSON text of which reading rounds an integer, as a sentence. Undefined: nothing. Throws what `JSON.parse` throws. */
+export function roundingIssue(text: string): string | undefined {
+  if (!/\d{16}/.test(text)) return undefined;
+  const large = new Set<number>();
+  JSON.parse(text, (_, value: unknown) => {
+    if (typeof value === "number" && mayBeRounded(value)) large.add(value);
+    return value;
+  });
+  const rounded = roundedInteger(text, large);
+  return rounded && `${rounded.digits.slice(0, 40)} is an integer that no double holds: send integers beyond ±9007199254740991 as text.`;
+}

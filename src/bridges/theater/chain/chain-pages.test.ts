@@ -7,6 +7,8 @@ import { Chain, Contents } from "./chain.fixture.ts";
 import { verifyTheater } from "./link.ts";
 import { theaterEvents } from "./projector.ts";
 
+const actorOf = (id: ActorId) => ({ id, uid: `uid of ${id}` });
+
 /** Chains in memory. Records the sequence numbers of the events that are read. */
 class RecordingHistory {
   readonly chains = new Map<ActorId, Chain>();
@@ -44,28 +46,28 @@ void test("the newest events have the chain's hashes, and each is read once", as
   const read = new RecordingHistory();
   const chain = read.chain("tally/t1", 3);
   const tails = read.tails();
-  assert.deepEqual(await tails.newest("tally/t1"), await read.whole("tally/t1"));
+  assert.deepEqual(await tails.newest(actorOf("tally/t1")), await read.whole("tally/t1"));
   chain.event("add", {}, { count: 9 });
-  assert.deepEqual(await Promise.all([tails.newest("tally/t1"), tails.newest("tally/t1")]), [
+  assert.deepEqual(await Promise.all([tails.newest(actorOf("tally/t1")), tails.newest(actorOf("tally/t1"))]), [
     await read.whole("tally/t1"),
     await read.whole("tally/t1"),
   ]);
   assert.deepEqual(read.seqs, [1, 2, 3, 4]);
-  assert.deepEqual(await tails.newest("tally/nobody"), []);
+  assert.deepEqual(await tails.newest(actorOf("tally/nobody")), []);
 });
 
 void test("the newest events are at most 1,000 and at most 2 MiB", async () => {
   const read = new RecordingHistory();
   read.chain("tally/many", 600);
   const whole = await read.whole("tally/many");
-  const newest = await read.tails().newest("tally/many");
+  const newest = await read.tails().newest(actorOf("tally/many"));
   assert.deepEqual(newest, whole.slice(-1_000));
   assert.deepEqual(verifyTheater(newest, whole.at(-1_001)?.hash), { ok: true, events: 1_000 });
 
   const long = new Chain("tally/long");
   for (let at = 0; at < 60; at += 1) long.event("add", {}, { text: `${at} ${"x".repeat(16_000)}` });
   read.chains.set("tally/long", long);
-  const few = await read.tails().newest("tally/long");
+  const few = await read.tails().newest(actorOf("tally/long"));
   const bytes = (events: readonly TheaterEvent[]): number => events.reduce((sum, { data }) => sum + data.length, 0);
   assert.ok(bytes(few) <= 2 * 1_048_576 && bytes(few) > 1_048_576, String(bytes(few)));
   assert.deepEqual(few, (await read.whole("tally/long")).slice(-few.length));
@@ -75,11 +77,11 @@ void test("the least recently used chain is evicted and read from its start agai
   const read = new RecordingHistory();
   const tails = read.tails();
   for (let at = 0; at <= 32; at += 1) read.chain(`tally/t${at}`, 1);
-  for (const id of read.chains.keys()) await tails.newest(id);
+  for (const id of read.chains.keys()) await tails.newest(actorOf(id));
   read.seqs.length = 0;
-  await tails.newest("tally/t32");
+  await tails.newest(actorOf("tally/t32"));
   assert.deepEqual(read.seqs, []);
-  await tails.newest("tally/t0");
+  await tails.newest(actorOf("tally/t0"));
   assert.deepEqual(read.seqs, [1]);
 });
 
@@ -98,9 +100,9 @@ void test("after a failed read the chain continues where it stopped", async () =
     },
     read.contents.get,
   );
-  await assert.rejects(tails.newest("tally/t1"), /away/);
+  await assert.rejects(tails.newest(actorOf("tally/t1")), /away/);
   fails = false;
-  assert.deepEqual(await tails.newest("tally/t1"), await read.whole("tally/t1"));
+  assert.deepEqual(await tails.newest(actorOf("tally/t1")), await read.whole("tally/t1"));
   assert.deepEqual(read.seqs, [1, 2, 3, 3, 4]);
 });
 

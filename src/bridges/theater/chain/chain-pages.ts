@@ -1,5 +1,5 @@
 // Owns: the cache of the newest events of chains, and pages of a chain. Does not own: the projection (projector.ts).
-import type { ActorId, ContentStore, Engine } from "../../../core/contract/index.ts";
+import type { ContentStore, Engine, Snapshot } from "../../../core/contract/index.ts";
 import { type ChainPage, type EventQuery, StageError, type TheaterEvent } from "../stage.ts";
 import { hexOf } from "../wire/events.ts";
 import { byteListLength } from "../wire/wire-json.ts";
@@ -18,8 +18,8 @@ const MAX_CHAINS = 32;
 export class ChainTails {
   readonly #engine: Pick<Engine, "history">;
   readonly #get: ContentStore["get"];
-  /** Least recently used first. */
-  readonly #tails = new Map<ActorId, ChainTail>();
+  /** By the actor's uid: an id is used again after its actor was pruned. Least recently used first. */
+  readonly #tails = new Map<string, ChainTail>();
 
   constructor(engine: Pick<Engine, "history">, get: ContentStore["get"]) {
     this.#engine = engine;
@@ -27,10 +27,10 @@ export class ChainTails {
   }
 
   /** Oldest first: at most 1,000 events, and at most 2 MiB. */
-  newest(id: ActorId): Promise<readonly TheaterEvent[]> {
-    const tail = this.#tails.get(id) ?? new ChainTail(new Projector(this.#get));
-    this.#tails.delete(id);
-    this.#tails.set(id, tail);
+  newest({ id, uid }: Pick<Snapshot, "id" | "uid">): Promise<readonly TheaterEvent[]> {
+    const tail = this.#tails.get(uid) ?? new ChainTail(new Projector(this.#get));
+    this.#tails.delete(uid);
+    this.#tails.set(uid, tail);
     for (const oldest of this.#tails.keys()) {
       if (this.#tails.size <= MAX_CHAINS) break;
       this.#tails.delete(oldest);

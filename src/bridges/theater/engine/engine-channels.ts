@@ -1,6 +1,14 @@
 // Owns: channels between guests and outside callers. Does not own: how a viewer or client holds them (mcp/viewer-channels.ts,
 // server/client-channels.ts).
-import { type ActorId, type Change, type Engine, type Entropy, isJsonObject, type Json } from "../../../core/contract/index.ts";
+import {
+  type ActorId,
+  type Change,
+  type Engine,
+  EngineError,
+  type Entropy,
+  isJsonObject,
+  type Json,
+} from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type ChannelPeer, type StageChannel, StageError } from "../stage.ts";
 import { guestReply, replyValue, withStageErrors } from "./stage-errors.ts";
@@ -76,7 +84,14 @@ export class EngineChannels {
   async #close(id: string): Promise<void> {
     const channel = this.#remove(id);
     if (channel === undefined) return;
-    replyValue(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSE_REASON } }));
+    const message = { to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSE_REASON } };
+    try {
+      replyValue(await this.#engine.call(message));
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== "MAILBOX_FULL") throw error;
+      // A send waits for room in the mailbox. Without the close, the guest would have the channel until the process ends.
+      await this.#engine.send(message);
+    }
   }
 
   #remove(id: string): OpenChannel | undefined {

@@ -3,11 +3,12 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { isJsonObject } from "../../../core/contract/index.ts";
+import { EngineError, isJsonObject, StoreError } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
 import { verifyTheater } from "../chain/link.ts";
 import { loadChain } from "../chain/saved-chain.ts";
+import { StageError } from "../stage.ts";
 import { manifest, openStage } from "./engine-stage.fixture.ts";
 import { EngineStage } from "./engine-stage.ts";
 import { saveChains } from "./save-chains.ts";
@@ -51,6 +52,34 @@ describe("our engine as a stage", () => {
     for (const start of [{ manifest: "kind:door" }, { manifest: BOTH, component: on.wasm("echo") }])
       for (const name of ["", "é".repeat(129), "\ud800"])
         await assert.rejects(on.stage.start({ ...start, name }), { code: "InvalidRequest", message: /name/ });
+  });
+
+  it("an integer that JSON would round is refused, as over MCP", async () => {
+    await using on = await openStage();
+    const { id } = await on.stage.start({ manifest: "kind:door", initialState: bytes('{"by":9007199254740992}') });
+    const refused = { code: "InvalidRequest", message: /9007199254740993 is an integer that no double holds/ };
+    const message = bytes('{"action":"tools/push","args":{"by":9007199254740993}}');
+    await assert.rejects(on.stage.request(id, message, never), refused);
+    await assert.rejects(on.stage.send(id, message), refused);
+    await assert.rejects(on.stage.start({ manifest: "kind:door", initialState: bytes('{"by":9007199254740993}') }), refused);
+  });
+
+  it("an actor whose chain is damaged does not hide the others", async () => {
+    await using on = await openStage();
+    const faults: unknown[] = [];
+    const stage = new EngineStage({ engine: on.engine, kinds: [], onFault: (error) => void faults.push(error) });
+    for (const name of ["a", "b", "c"]) await on.stage.start({ manifest: "kind:door", name });
+    const read = on.engine.read.bind(on.engine);
+    const damage = new StoreError("STORE_CORRUPT", "An event's body was changed.");
+    on.engine.read = (id) => (id === "door/a" ? Promise.reject(damage) : read(id));
+    for (let times = 0; times < 2; times += 1)
+      assert.deepEqual(
+        (await stage.list(2)).map(({ name }) => name),
+        ["door/b", "door/c"],
+      );
+    assert.deepEqual(faults, [damage]);
+    on.engine.read = () => Promise.reject(new StoreError("STORE_IO", "The disk is away."));
+    await assert.rejects(stage.list(2), { code: "StoreError" });
   });
 
   it("runs a linked actor's action on behalf of the requested actor #whole.links", async () => {
@@ -249,6 +278,42 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
   });
 
+  it("a channel is closed although its guest takes no more calls", async () => {
+    await using on = await openStage();
+    const full = new Proxy(on.engine, {
+      get(engine, name) {
+        const member: unknown = Reflect.get(engine, name);
+        if (typeof member !== "function") return member;
+        return (...args: readonly unknown[]): unknown =>
+          name === "call" && JSON.stringify(args[0]).includes("channel-close")
+            ? Promise.reject(new EngineError("MAILBOX_FULL", "Too many calls wait."))
+            : Reflect.apply(member, engine, args);
+      },
+    });
+    const stage = new EngineStage({ engine: full, guests: on.guests, kinds: [] });
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    const channel = await stage.open(id, bytes("hello"), { message: () => undefined, closed: () => undefined });
+    await channel.close();
+    assert.equal(text(await stage.request(id, bytes("after the close"), never)), "after the close");
+    assert.equal(text(await stage.state(id)), `closed ${channel.id}`);
+  });
+
+  it("of two starts under one name at once, one is refused", async () => {
+    await using on = await openStage();
+    const starts = [1, 2].map(() => on.stage.start({ manifest: "kind:door", name: "front" }));
+    const codes = await Promise.all(
+      starts.map((start) =>
+        start.then(
+          () => "started",
+          (error: unknown) => (error instanceof StageError ? error.code : String(error)),
+        ),
+      ),
+    );
+    assert.deepEqual(codes.toSorted(), ["ActorAlreadyExists", "started"]);
+    await on.stage.stop("door/front");
+    assert.equal((await on.stage.start({ manifest: "kind:door", name: "front" })).status, "RUNNING");
+  });
+
   it("StateChanged marks changes of the guest's own state on every page", async () => {
     await using on = await openStage();
     const { stage } = on;
@@ -379,5 +444,23 @@ describe("our engine as a stage", () => {
     assert.deepEqual(faults, []);
     assert.deepEqual(await loadChain(directory.path, one.id), { events: await stage.chain(one.id) });
     assert.equal(await loadChain(directory.path, other.id), undefined);
+  });
+
+  it("the chain of a guest that is started again at once from another manifest is saved", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-chains-"));
+    const resumed = Promise.withResolvers<void>();
+    const slow = { content: (digest: string) => resumed.promise.then(() => stage.content(digest)) };
+    const faults: unknown[] = [];
+    const saved = saveChains({ engine, stage: slow, directory: directory.path, onFault: (error) => void faults.push(error) });
+    const saving = manifest(["message-server"], "save_chain = true");
+    for (const name of ["first", "second"]) await stage.start({ manifest: saving, component: on.wasm("echo"), name });
+    for (const name of ["first", "second"]) await stage.stop(name);
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "second" });
+    resumed.resolve();
+    await saved();
+    assert.deepEqual(faults, []);
+    assert.ok((await loadChain(directory.path, id)) !== undefined);
   });
 });

@@ -10,13 +10,13 @@ import {
   type Engine,
   EngineError,
   type Entropy,
-  type Json,
   type OfferRef,
   type Reply,
   type Snapshot,
   systemEntropy,
+  TroupeError,
 } from "../../../core/contract/index.ts";
-import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { BEGIN_ACTION, omitUndefined } from "../../../core/contract/internal.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
 import {
@@ -35,7 +35,7 @@ import {
   type TheaterStage,
 } from "../stage.ts";
 import { EngineChannels } from "./engine-channels.ts";
-import { jsonBytes, type JsonMessage, parseMessage } from "./json-messages.ts";
+import { jsonBytes, type JsonMessage, parseInitialState, parseMessage } from "./json-messages.ts";
 import {
   actorIdOf,
   actorNotFound,
@@ -77,6 +77,9 @@ export class EngineStage implements TheaterStage, Closable {
   readonly #acting: Acting;
   readonly #channels: EngineChannels;
   readonly #chains: TheaterChains;
+  readonly #starting = new Set<ActorId>();
+  /** Damaged actors that were reported. */
+  readonly #damaged = new Set<ActorId>();
 
   constructor(options: EngineStageOptions) {
     const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
@@ -89,10 +92,17 @@ export class EngineStage implements TheaterStage, Closable {
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
     return this.#withStageErrors(async () => {
-      const from = after === undefined ? undefined : (await this.#find(after).catch(rejectCursor)).id;
-      const changes = await this.#engine.list({ live: true, limit, ...omitUndefined({ after: from }) });
-      const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
-      return read.filter((snapshot) => snapshot !== undefined).map(stageActor);
+      let from = after === undefined ? undefined : (await this.#find(after).catch(rejectCursor)).id;
+      const listed: StageActor[] = [];
+      // Others take the place of those that cannot be read: fewer than `limit` means that there are no more.
+      for (;;) {
+        const missing = limit - listed.length;
+        const changes = await this.#engine.list({ live: true, limit: missing, ...omitUndefined({ after: from }) });
+        const read = await Promise.all(changes.map(({ id }) => this.#readListed(id)));
+        listed.push(...read.filter((snapshot) => snapshot !== undefined).map(stageActor));
+        if (changes.length < missing || listed.length === limit) return listed;
+        from = changes.at(-1)?.id;
+      }
     });
   }
 
@@ -275,6 +285,18 @@ export class EngineStage implements TheaterStage, Closable {
     return snapshot;
   }
 
+  /** Undefined if its chain is damaged, which must not hide the other actors. */
+  async #readListed(id: ActorId): Promise<Snapshot | undefined> {
+    try {
+      return await this.#engine.read(id);
+    } catch (error) {
+      if (!(error instanceof TroupeError) || error.code !== "STORE_CORRUPT") throw error;
+      if (!this.#damaged.has(id)) this.#options.onFault?.(error);
+      this.#damaged.add(id);
+      return undefined;
+    }
+  }
+
   async #findRunning(id: string): Promise<Snapshot> {
     const snapshot = await this.#find(id);
     if (snapshot.status === "stopped")
@@ -329,9 +351,17 @@ export class EngineStage implements TheaterStage, Closable {
       throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
     const key = name ?? this.#options.entropy.uuid();
     const to = actorIdOf(kind, key);
-    await this.#assertNameFree(to, key);
     const args = initialState === undefined ? {} : parseInitialState(initialState);
-    replyValue(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
+    // An actor that runs already accepts the first message as well: of two starts at once, both would get the same actor.
+    if (this.#starting.has(to))
+      throw new StageError("ActorAlreadyExists", `"${key}" is being started already: wait for it, or give another name.`);
+    this.#starting.add(to);
+    try {
+      await this.#assertNameFree(to, key);
+      replyValue(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
+    } finally {
+      this.#starting.delete(to);
+    }
     return to;
   }
 
@@ -368,16 +398,6 @@ function rejectCursor(error: unknown): never {
 /** With the id, since several actors may run under one manifest's name. */
 const displayName = (snapshot: Snapshot): string => `${stageActor(snapshot).name} (${snapshot.uid})`;
 const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
-
-function parseInitialState(bytes: Uint8Array): Json {
-  const excess = tooManyValues(bytes, VALUE_LIMITS);
-  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: begin with less.`);
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
-  }
-}
 
 const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 

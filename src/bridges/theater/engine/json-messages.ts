@@ -1,6 +1,6 @@
 // Owns: messages to actors that are not guests, as JSON text. Does not own: messages to guests, which are bytes (engine-stage.ts).
 import { isJsonObject, type Json } from "../../../core/contract/index.ts";
-import { tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { roundingIssue, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 
 /** A message to an actor that is not a guest. */
@@ -14,18 +14,32 @@ const text = new TextDecoder("utf-8", { fatal: true });
 
 /** Messages are bytes in Theater's protocol. For actors that are not guests they hold JSON text of an action and its arguments. */
 export function parseMessage(data: Uint8Array): JsonMessage {
-  const excess = tooManyValues(data, VALUE_LIMITS);
-  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text.decode(data));
-  } catch (error) {
-    throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}.`, { cause: error });
-  }
+  const value = parseJson(data, "send less at once", `This actor is no WebAssembly guest: send it ${SHAPE}.`);
   if (!isJsonObject(value) || typeof value["action"] !== "string" || value["action"] === "")
     throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}; this has no action.`);
   const { action, args = {} } = value;
   return { action, args };
+}
+
+/** The initial state of an actor that is not a guest. */
+export const parseInitialState = (data: Uint8Array): Json =>
+  parseJson(data, "begin with less", "The initial state of an actor that is no guest is JSON text.");
+
+/** Throws `InvalidRequest`, also where an integer would be rounded: the actor would act on another number. */
+function parseJson(data: Uint8Array, less: string, otherwise: string): Json {
+  const excess = tooManyValues(data, VALUE_LIMITS);
+  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: ${less}.`);
+  let value: Json;
+  let issue: string | undefined;
+  try {
+    const json = text.decode(data);
+    value = JSON.parse(json);
+    issue = roundingIssue(json);
+  } catch (error) {
+    throw new StageError("InvalidRequest", otherwise, { cause: error });
+  }
+  if (issue !== undefined) throw new StageError("InvalidRequest", issue);
+  return value;
 }
 
 export const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));

@@ -1,5 +1,5 @@
 // Owns: which guests' chains are saved to files, and when. Does not own: the files (chain/saved-chain.ts).
-import type { Engine } from "../../../core/contract/index.ts";
+import type { Engine, Snapshot } from "../../../core/contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
 import { theaterEvents } from "../chain/projector.ts";
 import { saveChain } from "../chain/saved-chain.ts";
@@ -9,7 +9,7 @@ import { guestStateOf } from "./stage-actors.ts";
 /** Options of `saveChains`, which writes the chains of actors to files as Theater does. */
 export interface SaveChainsOptions {
   readonly engine: Engine;
-  readonly stage: TheaterStage;
+  readonly stage: Pick<TheaterStage, "content">;
   /** Gets the sub-directories `events/` and `chains/`. */
   readonly directory: string;
   readonly onFault: (error: unknown) => void;
@@ -22,8 +22,7 @@ export interface SaveChainsOptions {
 export function saveChains({ engine, stage, directory, onFault }: SaveChainsOptions): () => Promise<void> {
   // One at a time, since chains share the files of their events.
   let writing: Promise<void> = Promise.resolve();
-  const save = async (id: Parameters<Engine["read"]>[0]): Promise<void> => {
-    const snapshot = await engine.read(id);
+  const save = async (snapshot: Snapshot | undefined): Promise<void> => {
     const guest = snapshot === undefined ? undefined : guestStateOf(snapshot);
     if (snapshot === undefined || guest === undefined) return;
     const text = await stage.content(guest.manifest);
@@ -32,11 +31,19 @@ export function saveChains({ engine, stage, directory, onFault }: SaveChainsOpti
     await saveChain(
       directory,
       snapshot.uid,
-      theaterEvents(engine.history(id), (digest) => stage.content(digest)),
+      theaterEvents(engine.history(snapshot.id), (digest) => stage.content(digest)),
     );
   };
   const undo = engine.watch(`${GUEST}/*`, ({ id, status }) => {
-    if (status === "stopped") writing = writing.then(() => save(id)).catch(onFault);
+    if (status !== "stopped") return;
+    // Read now: while it waits for others, the actor may be started again from another manifest.
+    const reading = engine.read(id);
+    const before = writing;
+    writing = (async () => {
+      const [snapshot] = await Promise.allSettled([reading, before]);
+      if (snapshot.status === "rejected") onFault(snapshot.reason);
+      else await save(snapshot.value).catch(onFault);
+    })();
   });
   return () => {
     undo();

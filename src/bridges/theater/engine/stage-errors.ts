@@ -34,14 +34,16 @@ const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
 };
 
+const isReported = (cause: unknown): boolean =>
+  cause instanceof TroupeError || cause instanceof ManifestError || cause instanceof WasmError;
+
 /** Converts an error of an engine, a store or a sandbox. `onFault` receives those that Theater has no code for. */
 function toStageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
-  // A store failed below a guest's work: report the store's error.
-  if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
-    return toStageError(error.cause, onFault);
+  // A store failed below a guest's work, or its program cannot be loaded here: report that error.
+  if (error instanceof EngineError && error.code === "CRASHED" && isReported(error.cause)) return toStageError(error.cause, onFault);
   if (error instanceof TroupeError)
     return new StageError(stageCode(error.code), getOwn(MESSAGES, error.code) ?? error.message, { cause: error });
   onFault?.(error);

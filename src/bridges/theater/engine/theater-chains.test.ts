@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../../core/actor/index.ts";
+import type { ActorId } from "../../../core/contract/index.ts";
+import { LocalEngine } from "../../../core/engine/index.ts";
+import { memoryStore } from "../../../core/store/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
 import { Chain, Contents } from "../chain/chain.fixture.ts";
 import { TheaterChains } from "./theater-chains.ts";
 
@@ -25,4 +31,69 @@ void test("a chain too long to send is not read further, and the error offers pa
   assert.ok(read > 100 && read < 250, String(read));
   chain.events.splice(50);
   assert.equal((await new TheaterChains(engine, contents).whole({ id: "tally/t1" })).length, 102);
+});
+
+const tally = actor("tally", {
+  description: "Counts.",
+  state: z.object({ n: z.number().default(0) }),
+  tools: { add: { description: "Count on.", run: ({ state }) => (state.n += 1) } },
+});
+const HOUR_MS = 3_600_000;
+
+void test("pages of an actor that was pruned and started again show nothing of the one before", async () => {
+  const clock = new SimulatedClock();
+  await using engine = await LocalEngine.start({ kinds: [tally], store: memoryStore({ clock }), clock });
+  const chains = new TheaterChains(engine, new Contents());
+  const id = tally.id("one");
+  const add = () => engine.call({ to: id, action: "tools/add", args: {}, start: null });
+  const page = async () => {
+    const snapshot = await engine.read(id);
+    assert.ok(snapshot !== undefined);
+    return { page: await chains.page(snapshot, { limit: 100 }), whole: await chains.whole(snapshot) };
+  };
+  await add();
+  await add();
+  await page();
+  await engine.stop(id, "over");
+  // A keyed reply is remembered for a day, and a jump of the clock counts once it has lasted.
+  for (let hours = 0; hours < 7 * 24; hours += 1) await clock.advance(HOUR_MS);
+  assert.equal((await engine.prune({ before: clock.now() - HOUR_MS })).ended.length, 1);
+  await add();
+  const next = await page();
+  assert.deepEqual(next.page.events, next.whole);
+});
+
+void test("the end of an actor that is started again at once is reported, and nothing of its next life", async () => {
+  await using engine = await LocalEngine.start({ kinds: [tally], store: memoryStore() });
+  let reading = Promise.resolve();
+  const slow = {
+    async *history(id: ActorId, after?: number) {
+      await reading;
+      yield* engine.history(id, after);
+    },
+    watch: engine.watch.bind(engine),
+  };
+  const chains = new TheaterChains(slow, new Contents());
+  const id = tally.id("one");
+  const add = () => engine.call({ to: id, action: "tools/add", args: {}, start: null });
+  await add();
+  const snapshot = await engine.read(id);
+  assert.ok(snapshot !== undefined);
+  const seen: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  const undo = await chains.follow(snapshot, {
+    event: ({ eventType }) => void seen.push(eventType),
+    ended({ how }) {
+      seen.push(how);
+      undo();
+      ended.resolve();
+    },
+  });
+  const resumed = Promise.withResolvers<void>();
+  reading = resumed.promise;
+  await engine.stop(id, "over");
+  await add();
+  resumed.resolve();
+  await ended.promise;
+  assert.deepEqual(seen, ["wasm", "wasm", "external-stop"]);
 });

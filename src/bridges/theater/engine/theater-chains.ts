@@ -73,9 +73,9 @@ export class TheaterChains {
   }
 
   /** Throws `InvalidRequest` if the chain lacks an event that the query names. */
-  async page({ id }: Pick<Snapshot, "id">, query: EventQuery): Promise<ChainPage> {
+  async page({ id, uid }: Pick<Snapshot, "id" | "uid">, query: EventQuery): Promise<ChainPage> {
     // Most callers want what is new since their last query. The cached newest events answer that without projecting the whole chain.
-    const newestEvents = newestPage(await this.#tails.newest(id), query);
+    const newestEvents = newestPage(await this.#tails.newest({ id, uid }), query);
     return (
       newestEvents ??
       olderPage(
@@ -130,7 +130,7 @@ class FollowedChain {
   readonly #followers = new Map<Follower, number>();
   #reading: Promise<void> = Promise.resolve();
   /** The last event read, unless it was already reported as the actor's end. */
-  #last: { readonly event: ChainEvent } | undefined;
+  #last: ChainEvent | undefined;
 
   constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">, id: ActorId, onUnused: () => void) {
     this.#engine = engine;
@@ -163,9 +163,11 @@ class FollowedChain {
 
   async #read(change: Change | undefined): Promise<void> {
     for await (const event of this.#engine.history(this.#id, this.#projector.seq)) {
+      // It was started again before this read its end.
+      if (this.#last !== undefined && readHeader(this.#last).life !== readHeader(event).life) await this.#reportEnd(this.#last);
       if (this.#followers.size === 0) return;
       const projected = await this.#projector.next(event);
-      this.#last = { event };
+      this.#last = event;
       const failure = failureOf(readBody(event), projected.at(-1));
       this.#notify(readHeader(event).seq, (follower) => {
         for (const one of projected) follower.event(one);
@@ -173,11 +175,13 @@ class FollowedChain {
       });
     }
     // An event may be read before the change arrives that says the actor ended with it.
-    if (change?.status !== "stopped" || this.#last?.event.id !== change.head) return;
-    const { event } = this.#last;
+    if (change?.status === "stopped" && this.#last?.id === change.head) await this.#reportEnd(this.#last);
+  }
+
+  async #reportEnd(last: ChainEvent): Promise<void> {
     this.#last = undefined;
-    const end = await actorEnd(readBody(event), this.#get);
-    this.#notify(change.seq, (follower) => follower.ended(end));
+    const end = await actorEnd(readBody(last), this.#get);
+    this.#notify(readHeader(last).seq, (follower) => follower.ended(end));
   }
 
   #notify(seq: number, notifyFollower: (follower: Follower) => void): void {

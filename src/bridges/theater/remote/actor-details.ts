@@ -7,6 +7,7 @@ import { type Printable, printJson } from "../wire/wire-json.ts";
 import type { ListedActor } from "./actor-list.ts";
 import type { ChainCache } from "./chain-cache.ts";
 import type { CommandClient } from "./command-client.ts";
+import { isNotFound } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import type { ChainReader } from "./remote-events.ts";
 
@@ -111,9 +112,12 @@ export class ActorDetails {
     return actors.map(({ id }) => (this.#chains.get(id)?.halted === undefined ? "RUNNING" : "PAUSED"));
   }
 
+  /** An actor that the server no longer knows has ended since it was listed. */
   async #status(id: string): Promise<StageStatus> {
-    const answer = await this.#commands.read({ type: "GetActorStatus", id });
-    this.#reportsPauses = answer?.reportsPauses === true;
+    const answer = await this.#commands.read({ type: "GetActorStatus", id }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    if (answer !== undefined) this.#reportsPauses = answer.reportsPauses === true;
     return answer?.status ?? "STOPPED";
   }
 

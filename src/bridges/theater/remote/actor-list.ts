@@ -19,6 +19,8 @@ export class ActorList {
   #listedAt = 0;
   /** Counts starts and stops made here: a list requested before one of them is outdated. */
   #changes = 0;
+  #requested = 0;
+  #newestAnswered = 0;
 
   constructor(settings: Settings, commands: CommandClient, notify: (change: StageChange) => void) {
     this.#settings = settings;
@@ -29,6 +31,8 @@ export class ActorList {
   /** Sorted by id. */
   async all(): Promise<readonly ListedActor[]> {
     const changes = this.#changes;
+    this.#requested += 1;
+    const request = this.#requested;
     const answer = await this.#commands.read({ type: "ListActors" });
     if (answer === undefined) {
       throw new StageError(
@@ -38,7 +42,11 @@ export class ActorList {
     }
     const all = answer.actors.map(({ id, name }) => ({ id: id.toLowerCase(), name: name === undefined || name === "" ? id : name }));
     all.sort((one, other) => (one.id < other.id ? -1 : 1));
-    if (changes === this.#changes) this.#update(new Map(all.map((actor) => [actor.id, actor])));
+    // Connections may answer out of order: an outdated list would end actors that have started since.
+    if (changes === this.#changes && request > this.#newestAnswered) {
+      this.#newestAnswered = request;
+      this.#update(new Map(all.map((actor) => [actor.id, actor])));
+    }
     return all;
   }
 

@@ -75,6 +75,8 @@ export function toStageError(error: unknown, type: Command["type"], { server }: 
   return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", message, cause);
 }
 
+export const isNotFound = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
+
 /** The actor is not in the server's list. */
 export const actorNotFound = (id: string, { server }: Settings): StageError =>
   new StageError("ActorNotFound", `There is no actor ${id.slice(0, 200)} at ${server}: list the actors to see who is there.`);

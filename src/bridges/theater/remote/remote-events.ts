@@ -5,7 +5,7 @@ import { CachedChain, type ChainCache } from "./chain-cache.ts";
 import type { CommandClient } from "./command-client.ts";
 import type { AnswerTo } from "./connection.ts";
 import type { Settings } from "./options.ts";
-import { actorNotFound } from "./errors.ts";
+import { actorNotFound, isNotFound } from "./errors.ts";
 
 type ChainAnswer = AnswerTo<"GetActorEvents"> | undefined;
 type SendQuery = (query: EventQuery) => Promise<ChainAnswer>;
@@ -87,8 +87,6 @@ function ignoreUnknownEvent(error: unknown): undefined {
 const EVENT_ID = /^[0-9a-f]{40}$/u;
 
 const SEARCH_PAGE_SIZE = 1_000;
-
-const isNotFound = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
 
 /** Events of the server's chains, by page and by id. */
 export class RemoteEvents {

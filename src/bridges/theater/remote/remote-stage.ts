@@ -92,7 +92,12 @@ class RemoteStage implements Stage, Closable {
     const id = await this.#starter.start(start, this.#poller.hasListeners || !this.#chainReader.canRead);
     this.#details.recordStart(id, start);
     this.#actors.recordStart({ id, name: id });
-    const found = (await this.#actors.all()).find((actor) => actor.id === id);
+    const all = await this.#actors.all().catch((error: unknown) => {
+      if (!(error instanceof StageError)) throw error;
+    });
+    // It was started, whether or not it can be listed now: without its id, the caller would start another.
+    if (all === undefined) return { id, name: id, status: "RUNNING" };
+    const found = all.find((actor) => actor.id === id);
     // Servers confirm a start before the actor's `init` has run, which may fail.
     return { id, name: found?.name ?? id, status: found === undefined ? "STOPPED" : "RUNNING" };
   }

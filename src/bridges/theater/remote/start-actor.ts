@@ -85,7 +85,11 @@ export async function restartActor(settings: Settings, commands: CommandClient, 
     const sentence = `${error.message} Instead, read the actor's state if it is worth keeping, stop the actor, and start another with that state.`;
     throw new StageError("ActorError", sentence, { cause: error });
   }
-  const after = await actors.all();
+  const after = await actors.all().catch((error: unknown): never => {
+    if (!(error instanceof StageError)) throw error;
+    const sentence = `${settings.server} restarted the actor, and gave no list of its actors then: list them to see whether its id is the same, before you restart it again.`;
+    throw new StageError("CommunicationError", sentence, { cause: error });
+  });
   if (after.some((actor) => actor.id === id)) return { id, name, status: "RUNNING" };
   const [replacement, ...others] = after.filter((actor) => !before.has(actor.id));
   const identity =

@@ -89,6 +89,11 @@ void test("hostile texts are refused for depth, number of values or bytes", () =
   assert.deepEqual(read(`[${"1,".repeat(200_000)}1]`, { depth: 2, values: 2, members: 2 }), new Uint8Array(200_001).fill(1));
 });
 
+void test("half a character is refused, since it can be no part of a URI", () => {
+  for (const text of ['"\\ud800"', '{"\\udc00":1}', '["a","\\ud800x"]']) refused(text, /half a character/);
+  assert.equal(read('"\\ud83d\\ude00"'), "😀");
+});
+
 void test("any name is safe as a key", () => {
   const value = read('{"__proto__":{"polluted":true},"constructor":"x"}');
   assert.ok(value instanceof Map);

@@ -258,6 +258,9 @@ class JsonReader {
     // Most strings have no escapes and need no parser.
     const value = isPlain ? text.toString("utf8", begin + 1, end) : this.#parse(begin, end + 1);
     if (typeof value !== "string") throw this.#syntaxError();
+    // Other text is valid UTF-8. Half a character cannot be part of a URI, and serde refuses it, too.
+    if (!isPlain && !value.isWellFormed())
+      throw new WireError(`The string at byte ${begin} holds half a character (a lone surrogate): send whole characters.`);
     this.#at = end + 1;
     return value;
   }

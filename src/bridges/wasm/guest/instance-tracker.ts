@@ -15,7 +15,10 @@ export interface GuestMeasures {
 
 type Times = Omit<GuestMeasures, "memoryBytes"> & { readonly life: string };
 
-/** An instance matches the state that its last call left. If that turn was not committed, the instance is discarded, since its globals are ahead. */
+/**
+ * An instance matches the state that its last call left. If that turn was not committed, or an event followed that may have another state
+ * (an operator's revert or edit), the instance is discarded, since its globals are of another state.
+ */
 export class InstanceTracker {
   readonly #sandbox: Sandbox;
   readonly #last = new Map<ActorId, { readonly life: string; readonly seq: number }>();
@@ -28,7 +31,7 @@ export class InstanceTracker {
   /** `seq`: the number of the event that the call will leave. */
   beforeCall(id: ActorId, life: string, seq: number): void {
     const last = this.#last.get(id);
-    if (last !== undefined && (last.life !== life || last.seq >= seq)) this.discard(id);
+    if (last !== undefined && (last.life !== life || last.seq !== seq - 1)) this.discard(id);
   }
 
   afterCall(id: ActorId, life: string, seq: number): void {

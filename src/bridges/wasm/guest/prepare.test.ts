@@ -78,6 +78,18 @@ test("a guest with a directory or variables can be updated only to a component o
   assert.equal(await asked(on, "guest/plain", "environment.get-var SECRET"), "ok none");
 });
 
+test("initial states are not merged where that would round an integer", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });
+  writeFileSync(join(at.directory, "state.json"), '{"id":9007199254740993}');
+  writeFileSync(join(at.directory, "plain.toml"), `component = "outsider.wasm"\ninitial_state = "state.json"\n${granting("plain")}`);
+  const start = (initialState: string) =>
+    on.guests.prepare({ to: "guest/plain", manifest: "plain.toml", initialState: Buffer.from(initialState) });
+  await assert.rejects(start('{"n":1}'), { code: "BAD_MANIFEST", message: /merged: 9007199254740993 is an integer that no double holds/ });
+  assert.equal((await start("9007199254740993")).action, "start");
+});
+
 test("a component for an update is looked up in the manifests directory, then next to the manifest", async () => {
   using at = place();
   await using contents = memoryContents();

@@ -1,5 +1,6 @@
 // Owns: checking and storing what a guest is started from or updated to. Does not own: finding manifests (manifest/manifest-finder.ts).
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
+import { roundingIssue } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions, GuestStart, ContentReader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import { isOperatorReference, parseReference } from "../manifest/manifest-finder.ts";
@@ -88,5 +89,10 @@ export async function replacement(
 function mergedState(base: Uint8Array | undefined, given: Uint8Array | undefined): Uint8Array | undefined {
   if (base === undefined || given === undefined) return given ?? base;
   const [under, over] = [parseJson(base), parseJson(given)];
-  return isJsonObject(under) && isJsonObject(over) ? new Uint8Array(Buffer.from(JSON.stringify({ ...under, ...over }))) : given;
+  if (!isJsonObject(under) || !isJsonObject(over)) return given;
+  for (const one of [base, given]) {
+    const issue = roundingIssue(new TextDecoder().decode(one));
+    if (issue !== undefined) throw new ManifestError("BAD_MANIFEST", `The initial states cannot be merged: ${issue}`);
+  }
+  return new Uint8Array(Buffer.from(JSON.stringify({ ...under, ...over })));
 }

@@ -17,12 +17,19 @@ export const runGuest =
   (runtime: GuestRuntime, delivery: Delivery, exportCall: ExportCall): Work<GuestState> =>
   async (context) => {
     const loaded = await load(runtime.programs, exportCall);
-    if (loaded instanceof Error) return programRefusal(loaded);
+    if (loaded instanceof Error) {
+      // A refused send would be lost: no one reads its reply. One that fails is a dead letter in the end, and can be replayed.
+      if (!isAnswered(exportCall)) throw loaded;
+      return programRefusal(loaded);
+    }
     const { component } = loaded.program;
     return component.exports[exportCall.export] === undefined
       ? exportCall.ifNotExported
       : callExport(runtime, delivery, exportCall, loaded, context);
   };
+
+const isAnswered = ({ isStart, request, export: name }: ExportCall): boolean =>
+  isStart === true || request !== undefined || name === "message-server-client.handle-channel-open";
 
 interface Loaded {
   readonly program: Program;

@@ -27,6 +27,8 @@ export const granting = (name: string, more = ""): string =>
 
 export interface Sandboxed extends AsyncDisposable {
   readonly engine: Engine;
+  /** Appends an operator's event. */
+  readonly append: LocalEngine["append"];
   readonly guests: Guests;
   readonly contents: ContentStore;
   readonly sandbox: Sandbox;
@@ -65,6 +67,7 @@ export async function sandboxed(more: Partial<GuestOptions> = {}): Promise<Sandb
   let count = 0;
   return {
     engine,
+    append: engine.append.bind(engine),
     guests,
     contents,
     sandbox,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { revertEntry } from "../../../core/chain/index.ts";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { componentOf, granting, type Sandboxed, sandboxed } from "./sandboxed.fixture.ts";
@@ -102,6 +103,18 @@ test("C3 an instance is dropped with its globals when its call fails, and after 
   assert.equal(textOf(await on.request(id, "")), "0");
   await on.engine.call({ to: id, action: "resume", args: {} });
   assert.equal(textOf(await on.request(id, "")), "0");
+});
+
+test("C3 an instance is dropped with its globals when an operator reverts its guest", async () => {
+  await using on = await sandboxed();
+  const id = await on.start("globals");
+  assert.deepEqual([textOf(await on.request(id, "")), textOf(await on.request(id, ""))], ["0", "1"]);
+  const state = (await on.engine.read(id))?.state ?? null;
+  await on.append(id, (stored) =>
+    revertEntry(id, stored, { state, version: 1 }, { to: 1, reason: "undo", messageId: "m", at: 0, seed: "0".repeat(32) }),
+  );
+  assert.equal(textOf(await on.request(id, "")), "0");
+  assert.equal(textOf(await on.request(id, "")), "1");
 });
 
 test("a guest that never returns is killed and paused, and others answer meanwhile", async () => {

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { forkEntry } from "../../../core/chain/index.ts";
 import type { ActorId } from "../../../core/contract/index.ts";
-import { memoryContents } from "../../../core/store/index.ts";
+import { memoryContents, memoryStore } from "../../../core/store/index.ts";
 import { until } from "../../../testing/index.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import { asRecord } from "../host/values.ts";
@@ -274,4 +275,16 @@ test("only the child itself can report its end", async () => {
     assert.deepEqual(await on.engine.call({ to: from, action, args: { child: id, reason: "lies", message: "lies" } }), { ok: null });
   assert.equal((await on.events(from)).length, before);
   assert.deepEqual(Object.values((await on.state(from)).children), [id]);
+});
+
+test("a fork of a parent does not stop the children of its origin", async () => {
+  const store = memoryStore();
+  await using on = await stage({ parent, child }, { store });
+  const id = await on.start("parent");
+  const { uid } = await spawned(on, id, "seed");
+  const stamps = { life: "00000000-0000-4000-8000-000000000009", messageId: "m", at: 0, seed: "0".repeat(32) };
+  await store.commit("guest/fork", forkEntry(await on.events(id), { to: "guest/fork", origin: {}, ...stamps }));
+  assert.match(textOf(await on.request("guest/fork", `stop-child ${uid}`)), /has another parent/u);
+  assert.equal(textOf(await on.request(id, `get-child-state ${uid}`)), "seed");
+  assert.equal(textOf(await on.request(id, `stop-child ${uid}`)), "null");
 });

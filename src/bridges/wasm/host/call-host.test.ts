@@ -238,6 +238,8 @@ test("other actors get JSON actions, and decide as for any viewer", async () => 
         '{"action":"a","args":"\\ud800"}',
       ])
         assert.match(err(await ask("message-server-host.request", tally, bytesOf(bad))), /no guest: send it JSON text/u, bad);
+      const rounded = bytesOf('{"action":"add","args":{"by":9007199254740993}}');
+      assert.match(err(await ask("message-server-host.request", tally, rounded)), /9007199254740993 is an integer that no double holds/u);
       assert.match(err(await ask("message-server-host.request", tally, bytesOf('{"action":"nonsense"}'))), /UNKNOWN/u);
       assert.match(err(await ask("message-server-host.open-channel", tally, bytesOf(""))), /takes no channels/u);
     }),

@@ -1,6 +1,6 @@
 // Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
 import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
-import { getOwn, isActorId, kindOf, scopesOf } from "../../../core/contract/internal.ts";
+import { getOwn, isActorId, kindOf, roundingIssue, scopesOf } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, GUEST, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
 import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
@@ -180,9 +180,11 @@ const MAX_DEPTH = 64;
 /** Parses a message to another kind of actor: `{"action": "...", "args": …}` as JSON. */
 function parseAction(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
   const json = parseJson(bytes);
-  if (isJsonObject(json) && typeof json["action"] === "string" && isPlainJson(json, MAX_DEPTH))
-    return { action: json["action"], args: json["args"] ?? {} };
-  throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
+  if (!isJsonObject(json) || typeof json["action"] !== "string" || !isPlainJson(json, MAX_DEPTH))
+    throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
+  const issue = roundingIssue(new TextDecoder().decode(bytes));
+  if (issue !== undefined) throw new Error(issue);
+  return { action: json["action"], args: json["args"] ?? {} };
 }
 
 /** Undefined if the bytes are not JSON text. */

@@ -6,7 +6,7 @@ import { excessGrantOf } from "../manifest/grants.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
 import { type ImportResult, ok, asOptionalBytes, asText } from "./values.ts";
 import { unwrapGuestReply } from "./messages.ts";
-import { GUEST, MAX_CHILDREN } from "../guest-state.ts";
+import { GUEST, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { Import, ImportContext, Starter } from "./call-environment.ts";
@@ -91,7 +91,12 @@ function childOf({ environment, effects }: ImportContext, uid: string): ActorId 
 async function stop(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const uid = asText(given);
   const id = childOf(host, uid);
-  await host.environment.engine.stop(id, "its parent stopped it").catch((error: unknown) => {
+  const { engine, message } = host.environment;
+  const child = (await engine.read(id))?.state;
+  // The state of a fork has the children of its origin.
+  if (isGuestState(child) && child.parent !== message.to)
+    throw new Error(`${uid.slice(0, 100)} has another parent, which alone stops it: spawn a child of your own.`);
+  await engine.stop(id, "its parent stopped it").catch((error: unknown) => {
     if (!isMissing(error)) throw error;
   });
   host.effects.stopped.add(uid);

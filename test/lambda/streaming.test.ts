@@ -241,6 +241,30 @@ describe("a question within a buffered answer", () => {
   });
 });
 
+test("a slow call does not become a task, which would stand still once the function has answered", async () => {
+  const clock = new SimulatedClock();
+  await using server = createServer("slow", "1.0.0", { ...forLambda, clock });
+  const done = Promise.withResolvers<string>();
+  server.tools.register({ name: "slow", task: "optional" }, () => done.promise);
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "a", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+  };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "slow",
+  };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "slow", arguments: {}, _meta: meta } };
+  const answer = bufferedHandler(server)(changed("function-url.json", { headers, body: JSON.stringify(call), isBase64Encoded: false }));
+  await clock.advance(1_000);
+  done.resolve("dug");
+  assert.match((await answer).body, /"resultType":"complete".*"dug"/);
+});
+
 describe("a stream that only listens", () => {
   const listen = { httpMethod: "GET", body: null, multiValueHeaders: null };
   const opened = async () => new Response("opened");

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Catalogue, CONTENT, EngineError, type JsonObject, type OfferRef, type Source, type Viewer } from "../../core/contract/index.ts";
+import {
+  type Catalogue,
+  CONTENT,
+  EngineError,
+  type JsonObject,
+  type OfferRef,
+  type Source,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { listed, meta } from "./index.ts";
 import { act, example, names, viewer as ana } from "../../../test/source/example.ts";
 import { checkNames, merge } from "./merge.ts";

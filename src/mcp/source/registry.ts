@@ -25,7 +25,18 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { invalidInBlock, inWords, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
+import {
+  invalidInBlock,
+  inWords,
+  isContent,
+  isRefusal,
+  isTexts,
+  Listeners,
+  notify,
+  ON_TIMEOUT,
+  shapeOf,
+  withTimeout,
+} from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { check, type Misfit, sameJson, toJson } from "./json.ts";
@@ -45,7 +56,8 @@ export interface RegistryOptions extends Definitions {
   readonly clock?: Clock;
   /**
    * Receives what a watcher threw or rejected with; the others are notified all the same. And `OUT_OF_ORDER`, once for each `enabled` that
-   * threw or returned something else: its offer is off, the others work. Default: ignored.
+   * threw or returned something else: its offer is off, the others work. And `WORK_TIMEOUT` and `BAD_TURN` for a `complete` that took too
+   * long or returned something else. Default: ignored.
    */
   readonly onFault?: (error: unknown) => void;
 }
@@ -195,7 +207,23 @@ class RegistrySource implements Registry {
       this.#index.whyOff(entry, viewer) !== undefined
     )
       return [];
-    return [...((await complete[argument]?.({ value, args: others, viewer })) ?? [])];
+    // An async function, so that a synchronous error is a rejection, too.
+    const run = async (): Promise<unknown> => (await complete[argument]?.({ value, args: others, viewer })) ?? [];
+    const what = `What completes ${argument} of ${ref}`;
+    try {
+      const values = await withTimeout(this.#clock, this.#timeoutMs, run(), () => {
+        const timedOut = new EngineError("WORK_TIMEOUT", `${what} took longer than ${inWords(this.#timeoutMs)}.`);
+        this.#onFault(timedOut);
+        throw timedOut;
+      });
+      if (isTexts(values)) return [...values];
+      this.#onFault(new TroupeError("BAD_TURN", `${what} gave ${shapeOf(values)}, which no client can read: return a list of texts.`));
+      return [];
+    } catch (error) {
+      // Nothing is suggested to whom the author refuses it.
+      if (isRefusal(error)) return [];
+      throw error;
+    }
   }
 
   add(more: Definitions): () => void {

@@ -32,12 +32,14 @@ test("a result that does not match the output schema is reported to log and onEr
   tool("blocks", NUMBER, () => content(["secret"]));
   tool("structured", NUMBER, () => content(["secret"], { n: "secret" }));
   tool("zod", z.object({ deep: z.object({ n: z.number() }) }), () => ({ deep: { n: "secret" } }));
+  tool("nothing", z.object({ n: z.number() }).optional(), () => undefined);
   const wrong = {
     field: "n must be number",
     text: "must be object",
     blocks: "must be object",
     structured: "n must be number",
     zod: "deep.n: Invalid input: expected number, received string",
+    nothing: "it is undefined, which JSON does not have",
   };
   for (const [name, what] of Object.entries(wrong)) {
     await assert.rejects(call(name), { code: "CRASHED", message: new RegExp(`^tools/${name} failed(?!.*(secret|must|expected))`) });
@@ -56,12 +58,14 @@ test("a valid result is sent as transformed by its schema; a failure is not chec
   tool("blocks", NUMBER, () => content(["one"], { n: 1 }));
   tool("fails", NUMBER, () => failure("Out of stock."));
   tool("list", z.array(z.string()), () => ["a"]);
+  tool("nothing", z.object({ n: z.number() }).nullish(), () => undefined);
   tool("pair", { $schema: "http://json-schema.org/draft-07/schema#", type: "array", items: [true, { type: "number" }] }, () => ["a", 1]);
   assert.deepEqual(await call("plain"), { ok: { n: 1, more: true } });
   assert.deepEqual(await call("made"), { ok: { n: 5 } });
   assert.deepEqual(await call("blocks"), { ok: content(["one"], { n: 1 }) });
   assert.deepEqual(await call("fails"), { ok: failure("Out of stock.") });
   assert.deepEqual(await call("list"), { ok: ["a"] });
+  assert.deepEqual(await call("nothing"), { ok: null });
   assert.deepEqual(await call("pair"), { ok: ["a", 1] });
 });
 

@@ -37,9 +37,9 @@ import {
   shapeOf,
   withTimeout,
 } from "../../core/contract/internal.ts";
-import { isStandard, type Schema } from "../../core/schema/index.ts";
+import { isStandard, type Schema, toJsonSchema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
-import { check, type Misfit, sameJson, toJson } from "./json.ts";
+import { check, checkJson, type Misfit, sameJson, toJson } from "./json.ts";
 import { describeSource, type Names, type NameStyle, namesOf } from "./names.ts";
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
 import { type Handler, RegistryIndex } from "./registry-entries.ts";
@@ -326,8 +326,11 @@ async function fitting(value: unknown, where: string, output: Schema): Promise<J
 async function fitted(value: unknown, where: string, output: Schema): Promise<unknown> {
   // A library's own schema may take more than JSON, and make JSON of it.
   const checked = await check(output, isStandard(output) ? value : toJson(value, where));
-  if ("value" in checked) return checked.value;
-  throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
+  if ("wrong" in checked) throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
+  // JSON has no `undefined`: clients get null, and refuse a result that is not of the JSON Schema they have.
+  if (checked.value === undefined && "wrong" in checkJson(toJsonSchema(output, "output", where), null))
+    throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: it is undefined, which JSON does not have.`);
+  return checked.value;
 }
 
 /** Whether what a handler threw is a normal outcome: a refusal, or questions to the client. */

@@ -69,6 +69,17 @@ test("a valid result is sent as transformed by its schema; a failure is not chec
   assert.deepEqual(await call("pair"), { ok: ["a", 1] });
 });
 
+test("a failure of a resource or a prompt is refused with a hint at refuse(), not sent as its content", async () => {
+  const { server, heard } = resultsServer();
+  await using _ = server;
+  server.resources.register({ name: "note", uri: "note://1" }, () => failure("The disk is away."));
+  server.prompts.register({ name: "ask" }, () => failure("The disk is away."));
+  for (const ref of ["resources/note", "prompts/ask"] as const) {
+    await assert.rejects(server.source.act(viewer, ref, {}, {}), { code: "CRASHED" });
+    assert.match(JSON.stringify(heard.pop()), /is a failure\(\), which only a tool's client sees as one: throw refuse/);
+  }
+});
+
 test("a result in MCP's own format is refused with a hint at content() and failure()", async () => {
   const { server, tool, heard, call } = resultsServer();
   await using _ = server;

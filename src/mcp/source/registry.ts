@@ -302,6 +302,8 @@ export function settle(value: unknown, ref: string, output?: Schema): Json | Pro
 /** Checks the blocks of a result: clients refuse all of it over one that they cannot read. */
 function readable(made: Json, ref: string, where: string): Json {
   if (!isJsonObject(made)) return made;
+  if (isContent(made) && made["isError"] === true && !ref.startsWith("tools/"))
+    throw new TroupeError("BAD_TURN", `${where} is a failure(), which only a tool's client sees as one: throw refuse("…") instead.`);
   for (const [at, block] of blocksIn(made, ref).entries()) {
     const wrong = isJsonObject(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined)

@@ -84,6 +84,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "mcp/source",
     "core/store",
     "hosts/cluster",
+    "hosts/lambda",
     "hosts/telemetry",
     "bridges/console",
     "bridges/operate",

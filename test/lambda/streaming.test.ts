@@ -241,6 +241,30 @@ describe("a question within a buffered answer", () => {
   });
 });
 
+test("a slow call does not become a task, which would stand still once the function has answered", async () => {
+  const clock = new SimulatedClock();
+  await using server = createServer("slow", "1.0.0", { ...forLambda, clock });
+  const done = Promise.withResolvers<string>();
+  server.tools.register({ name: "slow", task: "optional" }, () => done.promise);
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "a", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+  };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "slow",
+  };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "slow", arguments: {}, _meta: meta } };
+  const answer = bufferedHandler(server)(changed("function-url.json", { headers, body: JSON.stringify(call), isBase64Encoded: false }));
+  await clock.advance(1_000);
+  done.resolve("dug");
+  assert.match((await answer).body, /"resultType":"complete".*"dug"/);
+});
+
 describe("a stream that only listens", () => {
   const listen = { httpMethod: "GET", body: null, multiValueHeaders: null };
   const opened = async () => new Response("opened");
@@ -249,6 +273,39 @@ describe("a stream that only listens", () => {
   const vague = ["*/*", undefined].map((accept) =>
     changed("rest.json", { ...listen, headers: { "Mcp-Session-Id": "s", ...(accept === undefined ? {} : { Accept: accept }) } }),
   );
+
+  test("is refused by the server, too, if nothing is left of the reply that a client resumes", async () => {
+    await using server = createServer("steps", "1.0.0", forLambda);
+    server.tools.register({ name: "steps" }, ({ emit }) => {
+      emit("one");
+      return "ok";
+    });
+    const json = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const through = async (httpMethod: string, more: Readonly<Record<string, string>>, message?: object): Promise<Invoked> => {
+      const headers = { ...json, ...more };
+      const event = {
+        httpMethod,
+        path: "/mcp",
+        headers,
+        multiValueHeaders: null,
+        body: message === undefined ? null : JSON.stringify(message),
+        isBase64Encoded: false,
+      };
+      const invoked = invoke(server, changed("rest.json", event));
+      await invoked.ended;
+      return invoked;
+    };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "a", version: "1" } };
+    const begun = await through("POST", {}, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+    const session = { "mcp-session-id": begun.head()?.headers["mcp-session-id"] ?? "", "mcp-protocol-version": "2025-11-25" };
+    const call = { name: "steps", arguments: {}, _meta: { progressToken: 1 } };
+    const streamed = (await through("POST", session, { jsonrpc: "2.0", id: 2, method: "tools/call", params: call })).text();
+    const first = /^id: (.+)$/m.exec(streamed)?.[1] ?? "";
+    const resumed = await through("GET", { ...session, "last-event-id": first });
+    assert.deepEqual([resumed.head()?.statusCode, resumed.text().includes('"ok"')], [200, true]);
+    for (const id of ["1.get", "9.nothing", "none"])
+      assert.equal((await through("GET", { ...session, "last-event-id": id })).head()?.statusCode, 405, id);
+  });
 
   test("is refused, since the function's time costs money, unless it resumes or is enabled", async () => {
     const answerTo = async (event: unknown, options: StreamingOptions = {}) => {

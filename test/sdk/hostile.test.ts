@@ -221,6 +221,33 @@ it("a server's questions outside of a call, of other methods or too many are ref
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 
+it("a caller whose calls wait leaves room for the questions of others, however many sessions it opens", async () => {
+  const asking = mount(
+    {
+      "tools/call": ({ id = null }, to) => {
+        to.send({ jsonrpc: "2.0", id: `q${JSON.stringify(id)}`, method: "roots/list" }).catch(() => undefined);
+      },
+    },
+    { maxAsking: 4 },
+  );
+  const { server, source } = asking;
+  const refusals = (): number => server.heard.filter((message) => "error" in message).length;
+  const call = async (principal: string, peer?: string): Promise<boolean> => {
+    const before = refusals();
+    let hasQuestion = false;
+    const options = { can: ["roots"], ...(peer === undefined ? {} : { peer }) };
+    source.act({ principal, scopes: [] }, "tools/go", {}, options).then(
+      () => (hasQuestion = true),
+      () => undefined,
+    );
+    await until("a question or a refusal", () => hasQuestion || refusals() > before);
+    return hasQuestion;
+  };
+  assert.deepEqual([await call("session|1", "192.0.2.1"), await call("session|2", "192.0.2.1")], [true, true]);
+  assert.equal(await call("session|3", "192.0.2.1"), false);
+  assert.deepEqual([await call("ada"), await call("session|4", "192.0.2.2")], [true, true]);
+});
+
 it("a client that disconnects during a question ends the call in the server too", async () => {
   const ask: Handler = (_message, to) => to.send({ jsonrpc: "2.0", id: "q", method: "roots/list" });
   const { server, go } = mount({ "tools/call": ask });

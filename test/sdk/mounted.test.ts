@@ -467,3 +467,33 @@ for (const [sdk, shop] of Object.entries(shops))
       assert.match(content[0]?.text ?? "", /Connect first\. Connect your account\. https:\/\/shop\.example\/connect$/, revision);
     }
   });
+
+it("a server gets subscriptions to its own resources only, and one that it refused again", async () => {
+  const requests: string[] = [];
+  const mounted = new Server({ name: "mounted", version: "1" }, { capabilities: { resources: { subscribe: true } } });
+  mounted.setRequestHandler("resources/list", () => ({ resources: [{ uri: "note://1", name: "one" }] }));
+  mounted.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+  mounted.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
+    requests.push(`subscribe ${uri}`);
+    if (requests.length === 1) throw new Error("Not yet.");
+    return {};
+  });
+  mounted.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    requests.push(`unsubscribe ${uri}`);
+    return {};
+  });
+  const faults: string[] = [];
+  await using source = fromMcpServer(mounted, { onFault: (error) => faults.push(String(error)) });
+  const listen = (uri: string): (() => void) => source.watch({ scopes: [] }, () => undefined, { ref: `resources/${uri}`, args: {} });
+  const undos = [listen("note"), listen("note://1")];
+  await until("the refusal", () => faults.length === 1);
+  undos.push(listen("note://1"), listen("note://1"));
+  await until("the subscription", () => requests.length === 2);
+  for (const undo of undos) undo();
+  await until("the end of the subscription", () => requests.length === 3);
+  listen("note://1")();
+  listen("note://1");
+  await until("another subscription", () => requests.length === 4);
+  assert.deepEqual(requests, ["subscribe note://1", "subscribe note://1", "unsubscribe note://1", "subscribe note://1"]);
+  assert.match(faults.join(), /^EngineError: resources\/subscribe failed: Not yet\.$/);
+});

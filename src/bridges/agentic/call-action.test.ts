@@ -134,6 +134,15 @@ describe("actions of a service", () => {
     assert.equal(service.calls.length, 2);
   });
 
+  it("refuse every choice while there is none", async () => {
+    const attack = action([{ type: "object", properties: { target: { type: "string", enum: [] }, shout: { type: "string" } } }]);
+    using source = fromAgenticService(new FakeService({ actions: { attack } }));
+    assert.deepEqual(await act(source, "tools/attack", { target: "wolf" }), {
+      refused: { code: "INVALID", message: "target must NOT be valid" },
+    });
+    assert.ok("ok" in (await act(source, "tools/attack", { shout: "Hey" })));
+  });
+
   it("preserve references within a schema that is wrapped #agentic.actions.tools", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
     const named = (type: string) => ({ $defs: { it: { $anchor: "it", type } }, items: { $ref: "#it" } });

@@ -36,6 +36,7 @@ const OPTIONS: OptionTable<PerViewerOptions> = {
   maxServices: true,
   onFault: FUNCTION,
   idleMs: true,
+  maxIdle: ["a whole number from 0 on, or Infinity", (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 0)],
   onRelease: FUNCTION,
 };
 

@@ -179,4 +179,36 @@ describe("a service for each viewer", () => {
     await clock.advance(400);
     assert.deepEqual(released, [game]);
   });
+
+  it("is released early if too many are unused: the one unused for longest, and none in use", async () => {
+    const released: (string | undefined)[] = [];
+    const serviceFor = ({ principal = "" }: Viewer): AgenticService => Object.assign(new FakeService(), { serviceName: principal });
+    using source = fromAgenticService(serviceFor, { maxIdle: 2, onRelease: ({ serviceName }) => released.push(serviceName) });
+    const visit = (principal: string): Promise<unknown> => toolNames(source, { principal, scopes: [] });
+    const undo = source.watch({ principal: "listener", scopes: [] }, () => undefined);
+    for (const principal of ["a", "b", "a", "c", "d"]) await visit(principal);
+    await tick();
+    assert.deepEqual(released, ["b", "a"]);
+    undo();
+    await tick();
+    assert.deepEqual(released, ["b", "a", "c"]);
+  });
+
+  it("is not dropped by the timer of an earlier one that could not be made", async () => {
+    const clock = new SimulatedClock();
+    const failing = Promise.withResolvers<FakeService>();
+    let made = 0;
+    const serviceFor = (): FakeService | Promise<FakeService> => {
+      made += 1;
+      return made === 1 ? failing.promise : new FakeService();
+    };
+    using source = fromAgenticService(serviceFor, { clock, idleMs: 1_000 });
+    source.watch(viewer, () => undefined)();
+    failing.reject(new Error("Not yet."));
+    await tick();
+    source.watch(viewer, () => undefined);
+    await clock.advance(1_000);
+    await toolNames(source);
+    assert.equal(made, 2);
+  });
 });

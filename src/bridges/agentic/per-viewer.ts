@@ -25,6 +25,8 @@ export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promis
 export interface PerViewerOptions extends AgenticServiceOptions {
   /** After so long without a call or a listener, in milliseconds, a viewer's service is released. Default 30 minutes. */
   readonly idleMs?: number;
+  /** The most services that are not used. Beyond that, the one unused for longest is released. Default 1,000. */
+  readonly maxIdle?: number;
   /** Called when a service is released. */
   readonly onRelease?: (service: AgenticService) => void;
 }
@@ -55,6 +57,8 @@ export class PerViewer implements Source, Disposable {
   readonly #factory: ServiceFor;
   readonly #options: PerViewerOptions;
   readonly #byViewer = new Map<string, ViewerService>();
+  /** The keys of those that are not used, the one unused for longest first. */
+  readonly #idle = new Set<string>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #faults: FaultReporter;
   /** How many viewers use each service. The factory may return one again, say for another token of a principal. */
@@ -102,6 +106,7 @@ export class PerViewer implements Source, Disposable {
     this.#closed = true;
     for (const viewerService of this.#byViewer.values()) this.#release(viewerService);
     this.#byViewer.clear();
+    this.#idle.clear();
     this.#listeners.clear();
   }
 
@@ -118,16 +123,15 @@ export class PerViewer implements Source, Disposable {
   #serviceFor(viewer: Viewer): ViewerService {
     const key = keyOf(viewer);
     const known = this.#byViewer.get(key);
-    known?.undoIdle?.();
     if (known !== undefined) {
-      known.undoIdle = undefined;
+      this.#endIdle(key, known);
       return known;
     }
     const viewerService: ViewerService = { source: this.#createSource(viewer), users: 0, undoIdle: undefined };
     if (!this.#closed) this.#byViewer.set(key, viewerService);
     viewerService.source.catch((error: unknown) => {
       // The next call tries again.
-      if (this.#byViewer.get(key) === viewerService) this.#byViewer.delete(key);
+      this.#remove(key, viewerService);
       this.#faults.report(error);
     });
     // Listeners that exist already were attached to a service that could not be made.
@@ -210,13 +214,34 @@ export class PerViewer implements Source, Disposable {
 
   #leave(viewer: Viewer, viewerService: ViewerService): void {
     viewerService.users -= 1;
+    const key = keyOf(viewer);
     // A service that could not be made has been removed from the map.
-    if (viewerService.users > 0 || this.#byViewer.get(keyOf(viewer)) !== viewerService) return;
-    const { clock = systemClock, idleMs = 30 * 60_000 } = this.#options;
-    viewerService.undoIdle = clock.after(idleMs, () => {
-      this.#byViewer.delete(keyOf(viewer));
-      this.#release(viewerService);
-    });
+    if (viewerService.users > 0 || this.#byViewer.get(key) !== viewerService) return;
+    const { clock = systemClock, idleMs = 30 * 60_000, maxIdle = 1_000 } = this.#options;
+    viewerService.undoIdle = clock.after(idleMs, () => this.#drop(key));
+    this.#idle.add(key);
+    // Anonymous callers may open ever new sessions, each of which is a viewer.
+    const [longest] = this.#idle;
+    if (longest !== undefined && this.#idle.size > maxIdle) this.#drop(longest);
+  }
+
+  #drop(key: string): void {
+    const viewerService = this.#byViewer.get(key);
+    if (viewerService === undefined) return;
+    this.#remove(key, viewerService);
+    this.#release(viewerService);
+  }
+
+  #remove(key: string, viewerService: ViewerService): void {
+    if (this.#byViewer.get(key) !== viewerService) return;
+    this.#byViewer.delete(key);
+    this.#endIdle(key, viewerService);
+  }
+
+  #endIdle(key: string, viewerService: ViewerService): void {
+    viewerService.undoIdle?.();
+    viewerService.undoIdle = undefined;
+    this.#idle.delete(key);
   }
 
   #release(viewerService: ViewerService): void {

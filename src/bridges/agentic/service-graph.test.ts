@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHook } from "node:async_hooks";
 import { describe, it } from "node:test";
 import { isJsonObject } from "../../core/contract/index.ts";
 import { listed, merge, prefix } from "../../mcp/source/index.ts";
@@ -170,6 +171,35 @@ describe("observables of a service", () => {
     await clock.advance(2_000);
     assert.equal(clock.pending, 0);
     assert.ok(!(source.surface(viewer) instanceof Promise), "and never again");
+  });
+
+  it("leave nothing running after a list, if links always lead to new services", async () => {
+    const clock = new SimulatedClock();
+    const never = (): (() => void) => () => undefined;
+    const relink = (): void => links.set({ child: Object.assign(new FakeService(), { states: never }) });
+    const links = new TestObservable<Readonly<Record<string, FakeService>>>(new Count());
+    relink();
+    const root = Object.assign(new FakeService(), { links: links.observe });
+    using source = fromAgenticService(root, { clock, firstEmissionMs: 100 });
+    const promisesOfChange = async (): Promise<number> => {
+      let promises = 0;
+      const hook = createHook({ init: (_id, type) => void (promises += type === "PROMISE" ? 1 : 0) }).enable();
+      relink();
+      await tick();
+      hook.disable();
+      return promises;
+    };
+    // The first one makes some that are used again.
+    await promisesOfChange();
+    const before = await promisesOfChange();
+    const lists = Promise.all(Array.from({ length: 20 }, async () => source.surface(viewer)));
+    for (let i = 0; i < 10; i += 1) {
+      await clock.advance(10);
+      relink();
+      await tick();
+    }
+    await lists;
+    assert.equal(await promisesOfChange(), before);
   });
 
   it("cause one notification per tick, and none if nothing differs #agentic.observe.coalesced", async () => {

@@ -37,6 +37,7 @@ import { Subscriber } from "./subscriber.ts";
 export const CALL_MS = 55_000;
 
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+const OVER = Symbol("The time is over.");
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
 
 /** One service, and those that its links reach, as a source. */
@@ -160,18 +161,16 @@ export class ServiceSource implements Source, Disposable {
 
   // One deadline for all services: a slow service may link to another slow one.
   async #withinDeadline(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const undo = this.#clock.after(this.#firstEmissionMs, resolve);
-    await Promise.race([promise, this.#settle()]);
-    undo();
-    this.#refresh();
-  }
-
-  async #settle(): Promise<void> {
-    for (let pending = this.#graph.unsettled(); pending !== undefined && !this.#closed; pending = this.#graph.unsettled()) {
-      await pending;
+    const { promise: timeout, resolve } = Promise.withResolvers<typeof OVER>();
+    const undo = this.#clock.after(this.#firstEmissionMs, () => resolve(OVER));
+    let pending = this.#graph.unsettled();
+    while (pending !== undefined && !this.#closed) {
+      const ended = await Promise.race([timeout, pending]);
       this.#refresh();
+      // A service that always links to new ones never settles.
+      pending = ended === OVER ? undefined : this.#graph.unsettled();
     }
+    undo();
   }
 
   // Services emit several times per change, with inconsistent intermediate values, so changes are read once they are done.
@@ -285,10 +284,14 @@ export class ServiceSource implements Source, Disposable {
   async #call(viewer: Viewer, callable: Callable, args: JsonObject, options: CallOptions): Promise<Reply> {
     const { changedStates = false } = this.#options;
     const before = changedStates ? this.#states.now() : 0;
-    const reply = await callAction(callable, args, options, this.#settings);
-    this.#refresh();
-    // C8: the caller is notified of what the call changed before it gets the reply.
-    for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.flush();
+    let reply: Reply;
+    try {
+      reply = await callAction(callable, args, options, this.#settings);
+    } finally {
+      this.#refresh();
+      // C8: the caller is notified of what the call changed before it gets the reply.
+      for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.flush();
+    }
     if (!hasOwn(reply, "ok")) return reply;
     if (!changedStates) return reply.ok === null ? { ok: NULL } : reply;
     const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };

@@ -180,6 +180,22 @@ describe("states of a service", () => {
     assert.equal(other.length, 1);
   });
 
+  it("C8 flag what a call changed before its error", async () => {
+    const service = new FakeService({ states: { x: { value: 0 } }, actions: { add: action() } });
+    let x = 0;
+    service.answer = () => {
+      x += 1;
+      service.observables.states.set({ x: { value: x } });
+      throw new Error("It broke.");
+    };
+    using source = fromAgenticService(service, { clock: new SimulatedClock() });
+    const flags = flagsOf(source);
+    for (const calls of [1, 2]) {
+      await assert.rejects(act(source, "tools/add"), /It broke/);
+      assert.equal(flags.length, calls);
+    }
+  });
+
   it("notify if they were changed in place, not if the same object was emitted", async () => {
     const cells = new Float32Array(2);
     const service = new FakeService({ states: { cells: { value: cells } } });

@@ -55,6 +55,7 @@ describe("toJSONSchema", () => {
     ["typed-buffer", { type: "typed-buffer", items: { type: "number", precision: 2 } }, { type: "array", items: { type: "number" } }],
     ["blob", { type: "blob", mediaType: "image/png" }, { type: "string", contentEncoding: "base64", contentMediaType: "image/png" }],
     ["mediaType", { type: "string", mediaType: "text/css" }, { type: "string", contentMediaType: "text/css" }],
+    ["an empty enum", { type: "string", enum: [], not: { const: "a" } }, { type: "string", not: {} }],
     ["an unknown keyword", { type: "string", colour: "red" }, { type: "string" }],
     ["an unknown type", { type: "quaternion" }, {}],
     [

@@ -71,7 +71,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   deprecated: flag,
   description: text,
   else: sub,
-  enum: values,
+  // An empty one is written as `not`.
+  enum: (value) => (isEmptyList(value) ? undefined : values(value)),
   examples: values,
   // In draft 4, `true` means that `maximum` itself is excluded.
   exclusiveMaximum: (value, { maximum }) => number(value === true ? maximum : value),
@@ -174,6 +175,8 @@ class Translation {
       if (read !== undefined) clean.push([keyword, read]);
     }
     const mapped: Record<string, Json> = Object.fromEntries([...this.#mapped(schema), ...clean]);
+    // Nothing is possible now. Several clients, and the compiler, refuse a schema with an empty `enum`.
+    if (isEmptyList(schema["enum"])) mapped["not"] = {};
     if (mapped["$ref"] !== undefined) this.#referring.push(mapped);
     this.#ancestors.pop();
     return mapped;
@@ -228,6 +231,8 @@ function isPattern(pattern: string): boolean {
     return false;
   }
 }
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function isRaw(value: unknown): value is Raw {
   return typeof value === "object" && value !== null && !Array.isArray(value);

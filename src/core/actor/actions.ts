@@ -23,7 +23,7 @@ import { checkMessageName, checkOfferName } from "./names.ts";
 import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
 import type { Allowed, Roles } from "./roles.ts";
-import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
+import { asObjectSchema, type Check, compileCheck, compileInput, compileOutput, toJsonSchema } from "./schema.ts";
 import { toJson } from "./to-json.ts";
 import type { UndoPlan } from "./undo.ts";
 
@@ -129,12 +129,13 @@ export function compileTool(kind: string, name: string, tool: AnyTool, roles: Ro
     // True by construction, whatever the author wrote.
     ...(isReadOnly && { readOnlyHint: true }),
   };
+  const outputSchema = tool.output === undefined ? undefined : toJsonSchema(tool.output, "output", `${where}, output`);
   const definition = definitionOf(
     {
       title: tool.title,
       description: tool.description,
       inputSchema,
-      outputSchema: tool.output === undefined ? undefined : toJsonSchema(tool.output, "output", `${where}, output`),
+      outputSchema,
       annotations: Object.keys(annotations).length === 0 ? undefined : annotations,
       icons: tool.icons,
       _meta: withScopes(tool.meta, tool.scopes),
@@ -159,7 +160,8 @@ export function compileTool(kind: string, name: string, tool: AnyTool, roles: Ro
       enabled: tool.enabled,
       choices: tool.choices,
       input: tool.input === undefined ? noArguments : compileInput(tool.input, inputSchema, `${where}, input`),
-      output: tool.output === undefined ? undefined : compileCheck(tool.output, `${where}, output`),
+      output:
+        tool.output === undefined || outputSchema === undefined ? undefined : compileOutput(tool.output, outputSchema, `${where}, output`),
       secret: tool.secret,
       confirm: tool.confirm,
     }),

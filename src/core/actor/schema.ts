@@ -47,6 +47,18 @@ export function compileInput(schema: object, clientSchema: JsonObject, where: st
   };
 }
 
+/** A validator of a tool's result. JSON has no `undefined`: clients get null, and refuse it if `clientSchema` does not allow that. */
+export function compileOutput(schema: object, clientSchema: JsonObject, where: string): Check {
+  const check = compileCheck(schema, where);
+  let fits: Check | undefined;
+  return (value) => {
+    const checked = check(value);
+    if (checked.issues !== undefined || checked.value !== undefined) return checked;
+    fits ??= jsonSchemaCheck(clientSchema, where);
+    return fits(null).issues === undefined ? checked : { issues: [{ pointer: "", message: "it is undefined, which JSON does not have" }] };
+  };
+}
+
 /** The JSON Schema that clients read; throws `BAD_DEFINITION` if the library cannot write one. */
 export function toJsonSchema(schema: object, side: "input" | "output", where: string): JsonObject {
   return isStandard(schema) ? written(schema, side, where) : plainSchema(schema, where);

@@ -366,6 +366,20 @@ test("a reply is parsed by its `output` schema; one that does not fit is a crash
   assert.throws(() => stage.turn("tools/act"), /is not its `output`/);
 });
 
+test("a reply of undefined fits an `output` only if its JSON Schema allows null, which clients get", () => {
+  const kind = actor("thing", {
+    description: "",
+    initial: () => ({}),
+    tools: {
+      optional: { description: "", output: z.object({ n: z.number() }).optional(), run: () => undefined },
+      nullable: { description: "", output: z.object({ n: z.number() }).nullish(), view: () => undefined },
+    },
+  });
+  const stage = testActor(kind);
+  assert.throws(() => stage.turn("tools/optional"), /is not its `output`: it is undefined, which JSON does not have/);
+  assert.deepEqual(stage.view("tools/nullable"), { ok: null });
+});
+
 test("content and bytes are marked, never guessed", () => {
   assert.deepEqual(content(["a", { type: "image", data: "AA==", mimeType: "image/png" }]), {
     "troupe/content": [

@@ -66,6 +66,8 @@ export interface Exchange {
   readonly caller: Caller;
   /** Served at `/mcp/meta`. */
   readonly posture?: "meta";
+  /** A GET gets what is left of a reply, and no standalone stream. */
+  readonly resumesOnly?: boolean;
   /**
    * Turns the response into an event stream, once; later calls return the same channel. Its `disconnected` is aborted already if there is no
    * stream: the client has left or was answered, or may have no more streams, which is its answer unless that has a body.

@@ -88,9 +88,9 @@ export type StreamHandler = (event: unknown, stream: ResponseStream, context?: L
  * Options of `createServer` for a server that runs only in Lambda. A new environment has no sessions, so it adopts the client's id. If
  * sessions are in a store, set `unknownSession: "reject"` after these options, or an ended session would start again under its id.
  * `allowedHosts`: the handlers accept only the host that the platform provides, or one of their `hosts`; so do not listen elsewhere
- * with these options.
+ * with these options. `tasks`: a function stands still after its reply, and another environment would not know the task.
  */
-export const forLambda = { unknownSession: "adopt", allowedHosts: ["*"] } as const;
+export const forLambda = { unknownSession: "adopt", allowedHosts: ["*"], tasks: false } as const;
 
 /**
  * Options of `createServer` for a container of Bedrock AgentCore Runtime, which creates session ids itself and uses an unspecified host

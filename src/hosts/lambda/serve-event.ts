@@ -1,5 +1,6 @@
 // Owns: the steps from an event to a response, the same for all handlers. Does not own: how responses are returned (buffered.ts, streaming.ts).
 import { type Clock, type Log, systemClock, TroupeError, untilAborted } from "../../core/contract/index.ts";
+import { markResumeOnly } from "../../core/contract/internal.ts";
 import { type HttpEvent, type LambdaContext, readEvent } from "./event.ts";
 import type { LambdaOptions, LambdaServer, LambdaSource } from "./options.ts";
 import { LambdaRefusal } from "./refusals.ts";
@@ -54,6 +55,8 @@ export class EventServer {
       httpEvent = readEvent(event, context);
       const request = requestOf(httpEvent, this.#rules, streams === "none", signal);
       refuseStream(request, streams);
+      // Whether something is left to resume, only the server knows.
+      if (streams !== "all") markResumeOnly(request);
       sources.set(request, sourceFrom(httpEvent, event));
       const known = httpEvent;
       return { httpEvent, response: await untilAborted(signal, () => this.#respond(request, known)), signal, leave, end: undo };

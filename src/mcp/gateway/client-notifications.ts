@@ -64,7 +64,9 @@ export interface Subject {
   readonly scopes: readonly string[];
 }
 
-interface Subscribed extends Subject {
+interface Subscribed extends Omit<Subject, "ref"> {
+  /** Undefined: nothing is offered under the URI for now. */
+  readonly ref: OfferRef | undefined;
   undo?: () => void;
 }
 
@@ -173,6 +175,11 @@ export class ClientNotifications implements Job {
     // Also before there is a channel: official clients open their stream in their own time.
     this.#watch(uri, subscribed);
     before?.undo?.();
+  }
+
+  /** Subscribes as soon as something is offered under the URI: what another process offered may appear here later. */
+  expect(uri: string): void {
+    if (!this.has(uri)) (this.#uris ??= new Map()).set(uri, { ref: undefined, args: null, scopes: [] });
   }
 
   unsubscribe(uri: string): void {
@@ -295,6 +302,7 @@ export class ClientNotifications implements Job {
 
   #watch(uri: string, subscribed: Subscribed): void {
     const { ref, args } = subscribed;
+    if (ref === undefined) return;
     const dirty = (of?: OfferRef): void => {
       if (of === undefined || of === ref) this.#dirtyUri(uri);
     };
@@ -382,7 +390,7 @@ export class ClientNotifications implements Job {
   #notifyUris(uris: ReadonlySet<string> | undefined): undefined {
     for (const uri of uris ?? []) {
       const subscribed = this.#uris?.get(uri);
-      if (subscribed !== undefined && missingScopes(subscribed.scopes, this.#viewer.scopes).length === 0)
+      if (subscribed?.ref !== undefined && missingScopes(subscribed.scopes, this.#viewer.scopes).length === 0)
         this.#send(() => this.#host.updated(uri));
     }
   }

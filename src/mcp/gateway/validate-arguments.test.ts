@@ -27,6 +27,11 @@ describe("a tool's arguments", () => {
       assert.match(validateArguments(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] })?.message ?? "", /kids\.0\.kids\.0 .*'name'/);
     });
 
+  test("cannot be checked by a schema that leads back to itself at once, and name the reason", () => {
+    const message = "The input schema of this tool cannot be used (it refers to itself without end); its author has to correct it.";
+    assert.deepEqual(validateArguments(taking({ type: "object", $ref: "#" }), {}), { message });
+  });
+
   test("are checked against their own tool's schema, even if two share an `$id`", () => {
     const [text, number] = ["string", "number"].map((type) =>
       taking({ $id: "https://example.com/one", type: "object", properties: { it: { type } } }),

@@ -20,9 +20,11 @@ function compiled({ definition }: Offer, options: Options): ValidateFunction | s
   try {
     return compiler.compile(schema);
   } catch (error) {
-    return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
+    return unusable(error instanceof Error ? error.message.slice(0, 200) : "unknown reason");
   }
 }
+
+const unusable = (why: string): string => `The input schema of this tool cannot be used (${why}); its author has to correct it.`;
 
 const checkOf = memoize((offer: Offer) => compiled(offer, {}));
 const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true }));
@@ -31,7 +33,13 @@ const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true
 export function validateArguments(offer: Offer, args: JsonObject): ValidationError | undefined {
   const check = checkOf(offer);
   if (typeof check === "string") return check === "" ? undefined : { message: check };
-  if (check(args) || judgesMisfits(offer, args)) return undefined;
+  try {
+    if (check(args) || judgesMisfits(offer, args)) return undefined;
+  } catch (error) {
+    // The stack is too short for a schema that leads back to itself; arguments are not that deep.
+    if (error instanceof RangeError) return { message: unusable("it refers to itself without end") };
+    throw error;
+  }
   const found = errorsIn(offer, args, check).map(issueOf);
   const issues = [...new Map(found.map((issue) => [`${issue.where} ${issue.words}`, issue])).values()].slice(0, MOST_ISSUES);
   return {

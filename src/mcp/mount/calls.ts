@@ -14,8 +14,9 @@ import {
   type Reply,
   type Entropy,
   type Viewer,
+  isSignedIn,
 } from "../../core/contract/index.ts";
-import { inWords } from "../../core/contract/internal.ts";
+import { inWords, peerOf } from "../../core/contract/internal.ts";
 import { sameJson } from "../source/index.ts";
 import { METHOD_NOT_FOUND, faultOf, refusalOf, Closed, RpcError } from "./failures.ts";
 import type { McpServerOptions } from "./options.ts";
@@ -90,6 +91,8 @@ export interface RunningOptions {
   readonly ref: OfferRef;
   readonly args: Json;
   readonly principal: string | undefined;
+  /** The principal; of a caller that has not signed in, its address. */
+  readonly caller: string;
   readonly clock: Clock;
   readonly callMs: number;
   readonly askMs: number;
@@ -124,7 +127,7 @@ export class RunningCall {
   }
 
   /** Identifies the call when it is repeated. */
-  get about(): Pick<RunningOptions, "ref" | "args" | "principal"> {
+  get about(): Pick<RunningOptions, "ref" | "args" | "principal" | "caller"> {
     return this.#own;
   }
 
@@ -280,7 +283,9 @@ export class Calls {
     if (call === undefined) return this.#refuse(id, `No requests to the client outside of a call: ${method}`);
     if (call.options.can?.includes(capability) !== true) return this.#refuse(id, `Client does not support ${capability}`);
     const { entropy, options } = this.#own;
-    if (this.#pending.size >= (options.maxAsking ?? 1_000)) return this.#refuse(id, "Too many calls wait for their clients already");
+    const { maxAsking: most = 1_000 } = options;
+    if (this.#pending.size >= most || this.#othersOf(call) >= Math.max(1, most / 2))
+      return this.#refuse(id, "Too many calls wait for their clients already");
     const key = `sdk-${entropy.hex(16)}`;
     this.#pending.set(key, { call, id });
     call.question(key, {
@@ -301,6 +306,14 @@ export class Calls {
   close(): void {
     for (const call of this.#running.values()) call.finish({ error: faultOf(new Closed("The server has closed."), call.about.ref) });
     this.#running.clear();
+  }
+
+  /** How many other calls of the same caller wait for their client. */
+  #othersOf(call: RunningCall): number {
+    const others = new Set<RunningCall>();
+    for (const { call: other } of this.#pending.values()) if (other.about.caller === call.about.caller) others.add(other);
+    others.delete(call);
+    return others.size;
   }
 
   #refuse(id: number | string, message: string): true {
@@ -328,6 +341,8 @@ export class Calls {
         ref,
         args,
         principal: viewer.principal,
+        // Anyone may open many sessions, each of which has a principal of its own.
+        caller: isSignedIn(viewer) ? `principal ${viewer.principal}` : `peer ${peerOf(options.peer)}`,
         clock,
         callMs: own.callMs ?? 55_000,
         askMs: own.askMs ?? 600_000,

@@ -63,9 +63,13 @@ export class MountedServer implements Source, Closable {
     this.#calls = new Calls({ wire, clock, entropy, options });
     // These handle the server's messages, so they are created before it connects.
     this.#subscriptions = new Subscriptions({
-      subscribes: () => objectIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
+      subscribes: async (ref) => {
+        await this.ready;
+        if (objectIn(this.#conversation.capabilities, "resources")?.["subscribe"] !== true) return false;
+        // Where several sources are merged, each is notified of listeners to the others' resources.
+        return (await this.#lists.get()).offers.has(ref);
+      },
       ask: (method, params, subscriber) => this.#conversation.ask(method, params, subscriber),
-      ready: () => this.ready,
       fault,
     });
     this.#lists = new Lists({

@@ -39,7 +39,7 @@ export interface McpServerOptions {
   readonly idleMs?: number;
   /** With a factory: the most servers at a time. Beyond that the idlest is closed; if all are in use, new ones are refused. Default 1,000. */
   readonly maxServers?: number;
-  /** The most calls of one server that may wait for their clients. Default 1,000. */
+  /** The most questions of one server to its clients that may be open. Calls of one caller may be half as many. Default 1,000. */
   readonly maxAsking?: number;
   /** The most entries of one list. Default 10,000. */
   readonly maxListed?: number;

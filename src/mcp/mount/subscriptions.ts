@@ -56,10 +56,9 @@ export class ServerListeners {
 }
 
 export interface SubscriptionsOptions {
-  /** Whether the server supports subscriptions; if not, it may still send notifications. */
-  readonly subscribes: () => boolean;
+  /** Whether the server has that resource and supports subscriptions; if not, it may still send notifications. */
+  readonly subscribes: (ref: OfferRef) => Promise<boolean>;
   readonly ask: (method: string, params: JsonObject, viewer: Viewer) => Promise<unknown>;
-  readonly ready: () => Promise<void>;
   readonly fault: (error: unknown) => void;
 }
 
@@ -69,11 +68,21 @@ interface ResourceListener {
   readonly contents: boolean;
 }
 
+interface Subscription {
+  readonly uri: string;
+  readonly ref: OfferRef;
+  listeners: number;
+  /** The server has accepted it. */
+  accepted: boolean;
+  /** Requests for one URI are sent one after the other. */
+  tail: Promise<void>;
+}
+
 /** The listeners of one server. A URI is subscribed to once, however many listeners it has. */
 export class Subscriptions {
   readonly #own: SubscriptionsOptions;
   readonly #listeners = new Set<ResourceListener>();
-  readonly #counts = new Map<string, number>();
+  readonly #subscriptions = new Map<string, Subscription>();
 
   constructor(own: SubscriptionsOptions) {
     this.#own = own;
@@ -82,9 +91,9 @@ export class Subscriptions {
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const listener: ResourceListener = { dirty, contents, only: only && { ref: only.ref, uri: uriOf(only.ref, only.args) } };
     this.#listeners.add(listener);
-    if (listener.only !== undefined) this.#count(listener.only.uri, 1, viewer);
+    if (listener.only !== undefined) this.#count(listener.only, 1, viewer);
     return () => {
-      if (this.#listeners.delete(listener) && listener.only !== undefined) this.#count(listener.only.uri, -1, viewer);
+      if (this.#listeners.delete(listener) && listener.only !== undefined) this.#count(listener.only, -1, viewer);
     };
   }
 
@@ -99,20 +108,28 @@ export class Subscriptions {
     for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
   }
 
-  #count(uri: string, by: 1 | -1, viewer: Viewer): void {
-    const before = this.#counts.get(uri) ?? 0;
-    const count = before + by;
-    if (count === 0) this.#counts.delete(uri);
-    else this.#counts.set(uri, count);
-    if (before === 0) this.#request("resources/subscribe", uri, viewer);
-    else if (count === 0) this.#request("resources/unsubscribe", uri, viewer);
+  #count({ ref, uri }: NonNullable<ResourceListener["only"]>, by: 1 | -1, viewer: Viewer): void {
+    const known = this.#subscriptions.get(uri);
+    const subscription = known ?? { uri, ref, listeners: 0, accepted: false, tail: Promise.resolve() };
+    if (known === undefined) this.#subscriptions.set(uri, subscription);
+    subscription.listeners += by;
+    subscription.tail = subscription.tail.then(() => this.#request(subscription, viewer)).catch(this.#own.fault);
   }
 
-  #request(method: string, uri: string, viewer: Viewer): void {
-    const request = async (): Promise<void> => {
-      await this.#own.ready();
-      if (this.#own.subscribes()) await this.#own.ask(method, { uri }, viewer);
-    };
-    request().catch(this.#own.fault);
+  /** Subscribes or unsubscribes, if that is due. What the server has refused is requested again for the next listener. */
+  async #request(subscription: Subscription, viewer: Viewer): Promise<void> {
+    const { uri, ref, listeners, accepted } = subscription;
+    try {
+      if (listeners > 0 && !accepted && (await this.#own.subscribes(ref))) {
+        await this.#own.ask("resources/subscribe", { uri }, viewer);
+        subscription.accepted = true;
+      } else if (listeners === 0 && accepted) {
+        subscription.accepted = false;
+        await this.#own.ask("resources/unsubscribe", { uri }, viewer);
+      }
+    } finally {
+      const isUnused = subscription.listeners === 0 && !subscription.accepted;
+      if (isUnused && this.#subscriptions.get(uri) === subscription) this.#subscriptions.delete(uri);
+    }
   }
 }

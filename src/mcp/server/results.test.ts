@@ -32,12 +32,14 @@ test("a result that does not match the output schema is reported to log and onEr
   tool("blocks", NUMBER, () => content(["secret"]));
   tool("structured", NUMBER, () => content(["secret"], { n: "secret" }));
   tool("zod", z.object({ deep: z.object({ n: z.number() }) }), () => ({ deep: { n: "secret" } }));
+  tool("nothing", z.object({ n: z.number() }).optional(), () => undefined);
   const wrong = {
     field: "n must be number",
     text: "must be object",
     blocks: "must be object",
     structured: "n must be number",
     zod: "deep.n: Invalid input: expected number, received string",
+    nothing: "it is undefined, which JSON does not have",
   };
   for (const [name, what] of Object.entries(wrong)) {
     await assert.rejects(call(name), { code: "CRASHED", message: new RegExp(`^tools/${name} failed(?!.*(secret|must|expected))`) });
@@ -56,13 +58,26 @@ test("a valid result is sent as transformed by its schema; a failure is not chec
   tool("blocks", NUMBER, () => content(["one"], { n: 1 }));
   tool("fails", NUMBER, () => failure("Out of stock."));
   tool("list", z.array(z.string()), () => ["a"]);
+  tool("nothing", z.object({ n: z.number() }).nullish(), () => undefined);
   tool("pair", { $schema: "http://json-schema.org/draft-07/schema#", type: "array", items: [true, { type: "number" }] }, () => ["a", 1]);
   assert.deepEqual(await call("plain"), { ok: { n: 1, more: true } });
   assert.deepEqual(await call("made"), { ok: { n: 5 } });
   assert.deepEqual(await call("blocks"), { ok: content(["one"], { n: 1 }) });
   assert.deepEqual(await call("fails"), { ok: failure("Out of stock.") });
   assert.deepEqual(await call("list"), { ok: ["a"] });
+  assert.deepEqual(await call("nothing"), { ok: null });
   assert.deepEqual(await call("pair"), { ok: ["a", 1] });
+});
+
+test("a failure of a resource or a prompt is refused with a hint at refuse(), not sent as its content", async () => {
+  const { server, heard } = resultsServer();
+  await using _ = server;
+  server.resources.register({ name: "note", uri: "note://1" }, () => failure("The disk is away."));
+  server.prompts.register({ name: "ask" }, () => failure("The disk is away."));
+  for (const ref of ["resources/note", "prompts/ask"] as const) {
+    await assert.rejects(server.source.act(viewer, ref, {}, {}), { code: "CRASHED" });
+    assert.match(JSON.stringify(heard.pop()), /is a failure\(\), which only a tool's client sees as one: throw refuse/);
+  }
 });
 
 test("a result in MCP's own format is refused with a hint at content() and failure()", async () => {

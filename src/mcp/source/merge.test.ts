@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } from "../../core/contract/index.ts";
+import {
+  type Catalogue,
+  CONTENT,
+  EngineError,
+  type JsonObject,
+  type OfferRef,
+  type Source,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { listed, meta } from "./index.ts";
 import { act, example, names, viewer as ana } from "../../../test/source/example.ts";
 import { checkNames, merge } from "./merge.ts";
@@ -267,6 +275,42 @@ describe("merge and prefix", () => {
     undo();
     only();
     assert.deepEqual(flags, ["resources/a__user", "resources/a__user"]);
+  });
+
+  it("put URIs in results under a prefix if the source's catalogue is not known ahead, too", async () => {
+    const link = (id: string): JsonObject => ({ type: "resource_link", uri: `note://${id}`, name: id });
+    const inner = registry({
+      tools: {
+        write: {
+          work() {
+            inner.add({ resources: { second: { uri: "note://second", view: () => 2 } } });
+            return { [CONTENT]: ["second", "elsewhere"].map(link) };
+          },
+        },
+      },
+    });
+    let isDown = false;
+    const source = prefix("a", {
+      surface: (whose) => (isDown ? Promise.reject(new Error("It is down.")) : Promise.resolve(inner.surface(whose))),
+      act: (...call) => inner.act(...call),
+      watch: (...listener) => inner.watch(...listener),
+    });
+    assert.deepEqual(await act(source, "tools/a__write"), {
+      ok: { [CONTENT]: [{ ...link("second"), uri: "note://a/second" }, link("elsewhere")] },
+    });
+    inner.remove("resources/second");
+    isDown = true;
+    assert.deepEqual(await act(source, "tools/a__write"), { ok: { [CONTENT]: ["second", "elsewhere"].map(link) } });
+  });
+
+  it("offer resources with names of any length, since clients request them by URI", async () => {
+    const source = prefix("a", registry({ resources: { ["n".repeat(256)]: { uri: "note://1", view: () => 1 } } }));
+    const surface = await source.surface(ana);
+    assert.equal(surface.catalogue.missing, undefined);
+    assert.deepEqual(
+      listed(surface, "dynamic").resources.map(({ uri }) => uri),
+      ["note://a/1"],
+    );
   });
 
   it("join names by dots on request, and refuse names that do not fit #cli.serve.strict", async () => {

@@ -51,6 +51,8 @@ export function prefix(name: string, source: Source, given: NameStyle | Names = 
   return prefixed;
 }
 
+type Result = JsonObject & { readonly [CONTENT]: readonly Json[] };
+
 class PrefixedSource implements Source {
   readonly #name: string;
   /** The prefix with its separator. */
@@ -109,20 +111,34 @@ class PrefixedSource implements Source {
     return andThen(reply, this.#replyOutside, viewer);
   }
 
-  /** The reply with this source's own URIs as its clients know them. A source whose catalogue is not known ahead keeps them as they are. */
-  readonly #replyOutside = (reply: Reply, viewer: Viewer): Reply => {
-    if (!hasOwn(reply, "ok") || !isContent(reply.ok)) return reply;
+  /** The reply with this source's own URIs as its clients know them. */
+  readonly #replyOutside = (reply: Reply, viewer: Viewer): Reply | Promise<Reply> => {
+    if (!hasOwn(reply, "ok") || !isContent(reply.ok) || !blocksOf(reply.ok).some(namesUri)) return reply;
+    const { ok } = reply;
     const inner = this.#source.catalogue?.(viewer);
-    if (inner === undefined) return reply;
+    return inner === undefined ? this.#replyOnceKnown(ok, viewer) : { ok: this.#withOuterUris(ok, inner) };
+  };
+
+  /** The call itself may have changed what is offered: a link to a resource that it has created leads to a new one. */
+  async #replyOnceKnown(ok: Result, viewer: Viewer): Promise<Reply> {
+    try {
+      return { ok: this.#withOuterUris(ok, (await this.#source.surface(viewer)).catalogue) };
+    } catch {
+      // What the call did counts, not whether the source can be reached after it.
+      return { ok };
+    }
+  }
+
+  #withOuterUris(ok: Result, inner: Catalogue): Result {
     const isOwn = ownUris(inner);
     const renamed = (block: Json): Json => withUri(block, (uri) => (isOwn(uri) ? withSegment(uri, this.#segment) : uri));
-    const { messages } = reply.ok;
-    const ok = { ...reply.ok, [CONTENT]: reply.ok[CONTENT].map(renamed) };
-    if (!isList(messages)) return { ...reply, ok };
+    const { messages } = ok;
+    const moved = { ...ok, [CONTENT]: ok[CONTENT].map(renamed) };
+    if (!isList(messages)) return moved;
     const withContent = (message: Json): Json =>
       isJsonObject(message) && message["content"] !== undefined ? { ...message, content: renamed(message["content"]) } : message;
-    return { ...reply, ok: { ...ok, messages: messages.map(withContent) } };
-  };
+    return { ...moved, messages: messages.map(withContent) };
+  }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const ref = only && this.#inside(only.ref);
@@ -166,6 +182,8 @@ class PrefixedSource implements Source {
   // One name that no client could use must not disable the others: they may come from any server.
   #rename(list: ListName, offer: Offer, missing: TroupeError[]): readonly Offer[] {
     const name = joinName(this.#names, this.#name, offer.name);
+    // Clients request resources by URI, and what a mounted server's are called is their URI, which may be long.
+    if (list === "resources") return [this.#moved(name, offer)];
     try {
       checkName(this.#names, list, name, sourceWords(this.#source, 0));
     } catch (error) {
@@ -175,7 +193,6 @@ class PrefixedSource implements Source {
       missing.push(known);
       return [];
     }
-    if (list === "resources") return [this.#moved(name, offer)];
     if (list === "prompts") return [{ ...offer, name }];
     return [{ ...offer, name, definition: withAppUri(offer.definition, (uri) => withSegment(uri, this.#segment)) }];
   }
@@ -195,6 +212,14 @@ const ownUris = memoize((catalogue: Catalogue): ((uri: string) => boolean) => {
   const uris = new Set(catalogue.resources.map(({ definition }) => definition["uri"]));
   return (uri) => uris.has(uri) || templatesOf(catalogue).some(({ pattern }) => pattern.match(uri) !== undefined);
 });
+
+/** The blocks of a result, and those of a prompt's messages. */
+function blocksOf({ [CONTENT]: blocks, messages }: Result): readonly Json[] {
+  if (!isList(messages)) return blocks;
+  return [...blocks, ...messages.map((message) => (isJsonObject(message) ? (message["content"] ?? null) : null))];
+}
+
+const namesUri = (block: Json): boolean => isJsonObject(block) && (block["type"] === "resource_link" || block["type"] === "resource");
 
 /** A content block: a link to a resource, or a resource within it, with another URI. Other blocks stay as they are. */
 function withUri(block: Json, rename: (uri: string) => string): Json {

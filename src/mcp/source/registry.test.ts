@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { elicit } from "../../core/actor/index.ts";
+import { elicit, refuse } from "../../core/actor/index.ts";
 import type { CallOptions, Clock, OfferRef, Reply, Viewer } from "../../core/contract/index.ts";
-import { listed, registry } from "./index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { type Complete, listed, registry } from "./index.ts";
 import { act, example, names, viewer } from "../../../test/source/example.ts";
 import * as z from "zod";
 
@@ -122,6 +123,38 @@ describe("registry", () => {
     assert.deepEqual(await source.complete?.(viewer, "resources/user", "id", "1", {}), ["1", "12"]);
     assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "name", "", {}), ["Ana"]);
     assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "other", "", {}), []);
+  });
+
+  it("suggests nothing where `complete` refuses or gives no texts, and limits its time", async () => {
+    const clock = new SimulatedClock();
+    const faults: string[] = [];
+    const complete: Readonly<Record<string, Complete>> = {
+      refuses: () => refuse("Not for you."),
+      numbers: Object(() => [1, null]),
+      text: Object(() => "abc"),
+      hangs: () => new Promise(() => undefined),
+      throws() {
+        throw new RangeError("Odd.");
+      },
+    };
+    const args = Object.keys(complete).map((name) => ({ name }));
+    const source = registry({
+      clock,
+      timeoutMs: 1_000,
+      onFault: (error) => faults.push(String(error)),
+      prompts: { ask: { arguments: args, complete, view: () => "" } },
+    });
+    const suggested = async (argument: string): Promise<unknown> => source.complete?.(viewer, "prompts/ask", argument, "", {});
+    for (const argument of ["refuses", "numbers", "text"]) assert.deepEqual(await suggested(argument), [], argument);
+    await assert.rejects(suggested("throws"), /Odd/);
+    const hangs = assert.rejects(suggested("hangs"), { code: "WORK_TIMEOUT" });
+    await clock.advance(1_000);
+    await hangs;
+    assert.deepEqual(faults, [
+      "TroupeError: What completes numbers of prompts/ask gave a list that holds a number, which no client can read: return a list of texts.",
+      "TroupeError: What completes text of prompts/ask gave text, which no client can read: return a list of texts.",
+      "EngineError: What completes hangs of prompts/ask took longer than 1 s.",
+    ]);
   });
 
   it("adds and removes at run time, and notifies watchers #sources.registry", async () => {

@@ -33,15 +33,18 @@ import {
   inWords,
   isContent,
   isRefusal,
+  isTexts,
   Listeners,
   notify,
   OBJECT,
   ON_TIMEOUT,
+  shapeOf,
   TEXT,
+  withTimeout,
 } from "../../core/contract/internal.ts";
-import { isStandard, type Schema } from "../../core/schema/index.ts";
+import { isStandard, type Schema, toJsonSchema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
-import { check, type Misfit, sameJson, toJson } from "./json.ts";
+import { check, checkJson, type Misfit, sameJson, toJson } from "./json.ts";
 import { describeSource, NAMES, type Names, type NameStyle, namesOf } from "./names.ts";
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
 import { type Handler, RegistryIndex } from "./registry-entries.ts";
@@ -58,7 +61,8 @@ export interface RegistryOptions extends Definitions {
   readonly clock?: Clock;
   /**
    * Receives what a watcher threw or rejected with; the others are notified all the same. And `OUT_OF_ORDER`, once for each `enabled` that
-   * threw or returned something else: its offer is off, the others work. Default: ignored.
+   * threw or returned something else: its offer is off, the others work. And `WORK_TIMEOUT` and `BAD_TURN` for a `complete` that took too
+   * long or returned something else. Default: ignored.
    */
   readonly onFault?: (error: unknown) => void;
 }
@@ -221,7 +225,23 @@ class RegistrySource implements Registry {
       this.#index.whyOff(entry, viewer) !== undefined
     )
       return [];
-    return [...((await complete[argument]?.({ value, args: others, viewer })) ?? [])];
+    // An async function, so that a synchronous error is a rejection, too.
+    const run = async (): Promise<unknown> => (await complete[argument]?.({ value, args: others, viewer })) ?? [];
+    const what = `What completes ${argument} of ${ref}`;
+    try {
+      const values = await withTimeout(this.#clock, this.#timeoutMs, run(), () => {
+        const timedOut = new EngineError("WORK_TIMEOUT", `${what} took longer than ${inWords(this.#timeoutMs)}.`);
+        this.#onFault(timedOut);
+        throw timedOut;
+      });
+      if (isTexts(values)) return [...values];
+      this.#onFault(new TroupeError("BAD_TURN", `${what} gave ${shapeOf(values)}, which no client can read: return a list of texts.`));
+      return [];
+    } catch (error) {
+      // Nothing is suggested to whom the author refuses it.
+      if (isRefusal(error)) return [];
+      throw error;
+    }
   }
 
   add(more: Definitions): () => void {
@@ -300,6 +320,8 @@ export function settle(value: unknown, ref: string, output?: Schema): Json | Pro
 /** Checks the blocks of a result: clients refuse all of it over one that they cannot read. */
 function readable(made: Json, ref: string, where: string): Json {
   if (!isJsonObject(made)) return made;
+  if (isContent(made) && made["isError"] === true && !ref.startsWith("tools/"))
+    throw new TroupeError("BAD_TURN", `${where} is a failure(), which only a tool's client sees as one: throw refuse("…") instead.`);
   for (const [at, block] of blocksIn(made, ref).entries()) {
     const wrong = isJsonObject(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined)
@@ -324,8 +346,11 @@ async function fitting(value: unknown, where: string, output: Schema): Promise<J
 async function fitted(value: unknown, where: string, output: Schema): Promise<unknown> {
   // A library's own schema may take more than JSON, and make JSON of it.
   const checked = await check(output, isStandard(output) ? value : toJson(value, where));
-  if ("value" in checked) return checked.value;
-  throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
+  if ("wrong" in checked) throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
+  // JSON has no `undefined`: clients get null, and refuse a result that is not of the JSON Schema they have.
+  if (checked.value === undefined && "wrong" in checkJson(toJsonSchema(output, "output", where), null))
+    throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: it is undefined, which JSON does not have.`);
+  return checked.value;
 }
 
 /** Whether what a handler threw is a normal outcome: a refusal, or questions to the client. */

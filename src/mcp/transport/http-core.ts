@@ -42,6 +42,8 @@ export interface RequestHead {
   readonly peer: string | undefined;
   /** A framework has decoded the body already; its `Content-Encoding` header is still there. */
   readonly unpacked?: boolean;
+  /** Its host opens no standalone streams. */
+  readonly resumesOnly?: boolean;
 }
 
 /** A request that is answered before its token is checked. */
@@ -249,6 +251,10 @@ export abstract class HttpExchange implements MountRequest {
 
   get path(): string {
     return this.#head.path;
+  }
+
+  get resumesOnly(): boolean {
+    return this.#head.resumesOnly === true;
   }
 
   get query(): string {

@@ -31,6 +31,10 @@ const begin = ({ settings }: Core, session: Session, exchange: Exchange): Channe
 // The newest request takes over. A client whose connection broke unnoticed has no other way back: often it has no event id to send, and it
 // gives up when it is refused.
 async function standalone(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
+  if (exchange.resumesOnly === true)
+    throw new Fault("VERB", "There is no stream to listen on here: answers come with the requests they belong to.", {
+      headers: { allow: "POST, DELETE" },
+    });
   const { dialect, streams } = core.settings;
   if (session.nodes !== undefined) {
     await session.nodes.claim(session);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Answer, JsonObject, Caller, Clock, Gateway, Source } from "../../../core/contract/index.ts";
+import { registry } from "../../source/index.ts";
 import { objectIn } from "../json-rpc.ts";
 import {
   bodyOf,
@@ -232,6 +233,25 @@ describe("a legacy session over HTTP", () => {
     };
     assert.deepEqual(await methodsOnStream(), ["notifications/tools/list_changed", "notifications/resources/list_changed"]);
     assert.deepEqual(await methodsOnStream(), []);
+  });
+
+  test("after a restart a subscription counts once its resource is offered again", async () => {
+    const sessions = sessionsDouble();
+    const lamp = { resources: { lamp: { uri: "room://lamp", view: () => "lit" } } };
+    const first = gatewayOf(registry(lamp), { sessions });
+    const session = await open(first, { caller: ann });
+    await session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "room://lamp" } });
+    await first[Symbol.asyncDispose]();
+    const source = registry({});
+    await using second = gatewayOf(source, { sessions });
+    const stream = exchangeOf("GET", session.headers, undefined, ann);
+    await second.exchange(stream.exchange);
+    const updates = () => stream.channel.messages.filter((message) => message["method"] === "notifications/resources/updated").length;
+    assert.equal(updates(), 0, "there is nothing to read yet");
+    source.add(lamp);
+    await until(() => updates() === 1);
+    source.changed("lamp");
+    await until(() => updates() === 2);
   });
 
   test("C8 after a restart the client is notified once of each subscription", async () => {

@@ -217,7 +217,8 @@ export class Session implements StreamOwner {
       if (this.closed || this.#subscriptions !== subscriptions) return;
       for (const uri of missing) {
         const target = offers.resource(uri);
-        if (target !== undefined) subscriptions.subscribe(uri, target);
+        if (target === undefined) subscriptions.expect(uri);
+        else subscriptions.subscribe(uri, target);
       }
     }
     // Another process had these subscriptions before this one began to watch: changes in between may have been missed.

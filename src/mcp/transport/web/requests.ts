@@ -1,6 +1,7 @@
 // Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
 // Does not own: what happens to a request (fetch-handler.ts).
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
+import { isResumeOnly } from "../../../core/contract/internal.ts";
 import { type BodyRefusal, BodyReader } from "../http-body.ts";
 import { HeaderList, headersAsSent, pathOf } from "../http-checks.ts";
 import type { RequestHead } from "../http-core.ts";
@@ -33,6 +34,7 @@ export function fromRequest(request: Request): WebRequest {
     peer: undefined,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     disconnected: request.signal,
+    resumesOnly: isResumeOnly(request),
     read: (limit, uploads, timeout) => readStream(request, limit, uploads, timeout),
   };
 }

@@ -1,5 +1,4 @@
 // Owns: the interfaces between transports and the gateway. Does not own: either side of them.
-
 import type { JsonObject } from "./json.ts";
 import type { Handled, Receipt } from "./source.ts";
 import type { CancelSignal } from "./time.ts";
@@ -168,3 +167,12 @@ export interface Gateway extends AsyncDisposable {
   /** Takes no new work; settles when all requests have ended. After `graceMs` the outcome of those that still run is reported as unknown. */
   drain(graceMs: number): Promise<void>;
 }
+
+const marked = new WeakSet<object>();
+
+/** Marks a GET whose host opens no standalone streams: only what is left of a reply is sent. */
+export function markResumeOnly(request: object): void {
+  marked.add(request);
+}
+
+export const isResumeOnly = (request: object): boolean => marked.has(request);

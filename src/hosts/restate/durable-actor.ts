@@ -30,6 +30,7 @@ import {
   type Past,
   type SetWake,
   type Turn,
+  type Work,
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, sendMessage, type StopOptions } from "./commit.ts";
@@ -126,11 +127,12 @@ export class DurableActor {
     }
     const start = started.value;
     const { base } = start;
-    const handled = this.#guarded(message, loaded, "turn", () =>
-      received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1),
-    );
-    if (hasOwn(handled, "fault")) return this.#failed(context, message, loaded, handled);
-    const effect = handled.value;
+    let effect: Turn<unknown> | Work<unknown>;
+    try {
+      effect = received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1);
+    } catch (error) {
+      return this.#failed(context, message, loaded, this.#crashed(message, loaded, "turn", error));
+    }
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
@@ -311,6 +313,7 @@ export class DurableActor {
         past: this.#past(message, start),
         checkPlan: (turn) => this.#plan(start, message, options, turn),
         guarded: (step) => this.#guarded(message, loaded, "work", step),
+        crashed: (error) => this.#crashed(message, loaded, "work", error),
         sealer: this.#host.sealerFor(this.kind.name),
       });
     } catch (error) {
@@ -351,8 +354,7 @@ export class DurableActor {
     try {
       return { value: step() };
     } catch (error) {
-      const refusal = invalidMessageReply(error, message);
-      if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error)), refusal };
+      if (invalidMessageReply(error, message) !== undefined) return this.#crashed(message, loaded, where, error);
       if (error instanceof EngineError) {
         // A state that could not be migrated: the caller does not get the cause.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
@@ -364,9 +366,17 @@ export class DurableActor {
         this.#host.fault(error.cause, { where: "load", message });
         return { fault: faultOf(faults.failed(message.to, INITIAL_STATE_FAILED, error.cause), this.#thrown(error.cause, message)) };
       }
-      this.#host.fault(error, { where, message });
-      return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error), this.#thrown(error, message)) };
+      return this.#crashed(message, loaded, where, error);
     }
+  }
+
+  /** The behaviour threw, unless that shows that the message itself is invalid. */
+  #crashed(message: Message, loaded: LoadedActor | undefined, where: "turn" | "work" | "load", error: unknown): Failed {
+    const crash = faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error);
+    const refusal = invalidMessageReply(error, message);
+    if (refusal !== undefined) return { fault: faultOf(crash), refusal };
+    this.#host.fault(error, { where, message });
+    return { fault: faultOf(crash, this.#thrown(error, message)) };
   }
 
   #thrown(error: unknown, message: Message): string | undefined {

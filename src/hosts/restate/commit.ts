@@ -3,7 +3,7 @@
 //
 // C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
 // then its children stop, then watchers are notified.
-import { hasParent, type CallKey, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
+import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
@@ -146,7 +146,7 @@ export function sendMessage(context: DurableContext, host: NodeHost, message: Me
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
-/** C5: a message that has failed too often becomes a dead letter, which operators can see. */
+/** C5: a message that has failed too often becomes a dead letter, which operators can see. A sender that requested a reply gets a refusal. */
 export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
@@ -156,6 +156,9 @@ export function toDeadLetters(context: DurableContext, host: NodeHost, message: 
     value: { message: sealed, why: letterReason(error, message.to, thrown), at },
   });
   host.fault(error, { where: "outbox", message });
+  // A caller that waits for the reply must not wait forever.
+  const answer = deadLetterAnswer(message, { refused: { code: error.code, message: error.message } }, message.at);
+  if (answer !== undefined) sendMessage(context, host, answer);
 }
 
 const directoryEntry = ({ start, plan: { id, life, extra } }: Commit): DirectoryEntry => ({

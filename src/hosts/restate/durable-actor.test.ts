@@ -21,6 +21,7 @@ import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { cutEverywhere, played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
+import { LONGEST_MS } from "./sdk.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
@@ -451,6 +452,18 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["add", null],
       ]);
       await world.pass(1_000);
+      return [...replies, ...(await calls(world, [["add", null]]))];
+    },
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+  },
+  "a beginning that fails, of a kind whose actors are never dropped": {
+    kinds: [tally({ idleMs: Infinity })],
+    async play(world) {
+      const replies = await calls(world, [
+        ["add", null, { start: { explode: true } }],
+        ["add", null],
+      ]);
+      await world.pass(LONGEST_MS);
       return [...replies, ...(await calls(world, [["add", null]]))];
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),

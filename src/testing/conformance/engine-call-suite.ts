@@ -139,6 +139,25 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       assert.equal((await tallyOf(again, A)).n, 2);
     });
 
+    it("a deadline that never comes is none", async ({ engine }) => {
+      assert.deepEqual(await engine.call(say("add", null, { to: A, deadline: Infinity })), { ok: 1 });
+      const { message } = readBody((await chainOf(engine, A)).at(-1) ?? assert.fail()) ?? {};
+      assert.ok(!("deadline" in objectOf(message)));
+    });
+
+    it(
+      "work without a limit calls others",
+      async ({ engine }) => {
+        assert.deepEqual(await engine.call(say("call", { to: B, action: "add", start: null }, { to: A })), { ok: 1 });
+      },
+      { policy: { workMs: Infinity } },
+    );
+
+    it("a limit that is lifted for one actor falls back to that of its kind", async ({ engine }) => {
+      const policy = { maxStateBytes: Infinity, mailbox: Infinity };
+      assert.deepEqual(await engine.call({ ...say("add", null, { to: A }), policy }), { ok: 1 });
+    });
+
     it(
       "C4 keys expire #engine.c4",
       async ({ engine, clock }) => {

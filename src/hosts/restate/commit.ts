@@ -23,6 +23,7 @@ import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost 
 import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
 import { sendChanges } from "./index-object.ts";
 import { isMapList } from "./map-client.ts";
+import { LIST_ENTRIES, type TakeQuery } from "./paged-map.ts";
 import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
 import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
@@ -100,7 +101,14 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     const ring: TimerInput = { name, life, at: wake.at, failures: 0 };
     context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
   }
-  if (claimed !== undefined) context.send(mapHandler(host.names, CLAIMS, claimed, "delete"), { key: claimed }, host.keyMs);
+  if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
+  for (const { key, until } of plan.remembered) {
+    if (key === claim?.key || !hasParent(kind)) continue;
+    // The reply to an earlier call: its key, which is claimed already, stays so for as long as the reply is remembered.
+    const earlier = claimKey(kind.name, key);
+    context.send(mapHandler(host.names, CLAIMS, earlier, "put"), { key: earlier, value: { id, until } });
+    dropClaimsAt(context, host, earlier, until);
+  }
   const { expireMs } = plan.extra.policy;
   if (plan.born && plan.stop === undefined && expireMs !== undefined && Number.isFinite(expireMs)) {
     const expire: ExpireInput = { life };
@@ -188,6 +196,12 @@ async function enter(
 async function putClaim({ context, host, plan: { id, message } }: Commit, key: string): Promise<EngineError | undefined> {
   const value = { id, until: message.at + host.keyMs };
   return isPut(await context.call(mapHandler(host.names, CLAIMS, key, "put"), { key, value })) ? undefined : directoryFull(id);
+}
+
+/** By their time, and not by this key, which may be claimed anew by then. So claims of calls that were cancelled go, too. */
+function dropClaimsAt(context: DurableContext, host: NodeHost, key: string, until: number): void {
+  const over: TakeQuery = { before: until + 1, field: "until", limit: LIST_ENTRIES };
+  context.send(mapHandler(host.names, CLAIMS, key, "take"), over, host.keyMs);
 }
 
 const PAGE = 100;

@@ -139,6 +139,21 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       assert.equal((await tallyOf(again, A)).n, 2);
     });
 
+    it(
+      "C4 the actor of a keyed call is found for as long as its reply is remembered",
+      async ({ engine, clock }) => {
+        const viewer = { principal: "ann", scopes: [] };
+        const later = engine.call({ ...say("later", null, { to: A }), viewer }, { key: "k" });
+        await logged(engine, A, /^later /);
+        await clock.advance(900);
+        await engine.call(say("answer", { value: 7 }, { to: A }));
+        assert.deepEqual(await later, { ok: 7 });
+        await clock.advance(500);
+        assert.equal(await engine.keyed?.("tally", viewer, "k"), A);
+      },
+      { keyMs: 1_000 },
+    );
+
     it("a deadline that never comes is none", async ({ engine }) => {
       assert.deepEqual(await engine.call(say("add", null, { to: A, deadline: Infinity })), { ok: 1 });
       const { message } = readBody((await chainOf(engine, A)).at(-1) ?? assert.fail()) ?? {};

@@ -91,7 +91,9 @@ export class DurableActor {
    * attempt.
    */
   async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
-    return forCaller((await this.run(context, input, { key: input.key, wake: undefined, isSent: false })).outcome);
+    // What only reads reads again, whatever its key was used for.
+    const key = this.kind.reads.has(input.message.action) ? undefined : input.key;
+    return forCaller((await this.run(context, input, { key, wake: undefined, isSent: false })).outcome);
   }
 
   /** Handles a message of any origin once. */
@@ -335,7 +337,7 @@ export class DurableActor {
     turn: Turn<unknown>,
     parentKnows = false,
   ): Plan | undefined {
-    const plan = planTurn(base, { message, key: this.kind.reads.has(message.action) ? undefined : key, wake }, turn, {
+    const plan = planTurn(base, { message, key, wake }, turn, {
       id: message.to,
       seq: (stored?.seq ?? 0) + 1,
       born,

@@ -1,11 +1,18 @@
 // Owns: the tests of engines about callers: keys, deadlines, `later`, watchers, lists. Does not own: opening the engine (engine-stage.ts).
 import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
-import type { Engine, Reply } from "../../core/contract/index.ts";
+import type { Catalogue, Engine, Reply } from "../../core/contract/index.ts";
 import { settle, until } from "../simulated-clock.ts";
 import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf } from "./turn-suite.ts";
+
+/** `get` only reads. */
+const READING: Catalogue = {
+  tools: [{ name: "get", definition: { name: "get", inputSchema: { type: "object" } }, action: "get", readOnly: true }],
+  resources: [],
+  prompts: [],
+};
 
 export function callTests(name: string, { it, itInMemory }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");
@@ -138,6 +145,15 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       assert.deepEqual(await again.call(say("later", { n: 1 }, { to: A }), { key: "later" }), { ok: 7 });
       assert.equal((await tallyOf(again, A)).n, 2);
     });
+
+    it(
+      "C4 what only reads reads again, whatever its key was used for",
+      async ({ engine }) => {
+        assert.deepEqual(await engine.call(say("add", null, { to: A }), { key: "k" }), { ok: 1 });
+        assert.deepEqual(await engine.call(say("get", null, { to: A }), { key: "k" }), { ok: 1 });
+      },
+      { kinds: (hooks) => [tallyKind("tally", {}, hooks, { catalogue: READING, view: () => ({ ok: null }) })] },
+    );
 
     it(
       "C4 the actor of a keyed call is found for as long as its reply is remembered",

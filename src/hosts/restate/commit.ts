@@ -5,7 +5,7 @@
 // then its children stop, then watchers are notified.
 import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
-import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
 import {
@@ -97,10 +97,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
   }
   for (const sent of out) sendMessage(context, host, sent);
-  for (const { name, wake } of timers) {
-    const ring: TimerInput = { name, life, at: wake.at, failures: 0 };
-    context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
-  }
+  sendTimers(context, host, id, life, timers);
   if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
   for (const { key, until } of plan.remembered) {
     if (key === claim?.key || !hasParent(kind)) continue;
@@ -145,6 +142,20 @@ const damagedBlocks = (id: ActorId, cause: StoreError): StoreError =>
 /** Escaped if the digest would be equal to that of other keys. */
 export const claimKey = (kind: string, key: string): string =>
   sha256(key.isWellFormed() ? `${kind}\n${key}` : `${kind}\t${JSON.stringify(key)}`);
+
+/** Sets timers. One that has fired, or moved, by then finds nothing to do. */
+export function sendTimers(
+  context: DurableContext,
+  host: NodeHost,
+  id: ActorId,
+  life: string,
+  timers: readonly (readonly [name: string, wake: SetWake])[],
+): void {
+  for (const [name, { at }] of timers) {
+    const ring: TimerInput = { name, life, at, failures: 0 };
+    context.send(host.names.actor(id, "ring"), ring, Math.max(0, at - host.now()));
+  }
+}
 
 /** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
 export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {

@@ -66,7 +66,8 @@ export async function fireTimer(
     return;
   }
   const { fault } = result.outcome;
-  if (POSTPONED.has(fault.code)) return again(POSTPONE_MS);
+  // What failed before does not count against the new code, or the restarted actor.
+  if (POSTPONED.has(fault.code)) return again(POSTPONE_MS, { failures: 0 });
   if (isTemporary(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;
   // C5 for timers: after three failures the timer is dropped, and an event records that.

@@ -468,6 +468,22 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
+  "a wake that fails its actor goes on when that is restarted, and has three attempts again": {
+    kinds: [tally({ restart: { max: 1, withinMs: 1_000_000 } })],
+    async play(world) {
+      const replies = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
+      await world.pass(1_000);
+      const crashes = (): Json => world.own(TALLY)?.health?.times.length ?? 0;
+      const before = crashes();
+      await world.ask(world.names.actor(TALLY, "restart"), {});
+      await world.pass(2_000);
+      return [...replies, { ok: before }, { ok: crashes() }];
+    },
+    check(world, replies) {
+      assert.deepEqual(replies, ["null", "2", "2"]);
+      assert.deepEqual(Object.keys(world.row(TALLY)?.wakes ?? {}), ["bad"]);
+    },
+  },
   "a next life whose beginning fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {

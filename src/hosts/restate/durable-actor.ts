@@ -33,7 +33,7 @@ import {
   type Work,
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
-import { commit, sendMessage, type StopOptions } from "./commit.ts";
+import { commit, sendMessage, sendTimers, type StopOptions } from "./commit.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
 import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
@@ -258,7 +258,12 @@ export class DurableActor {
     }
     if (stored === undefined) return { reply: OK_NULL };
     const change = { seq: stored.seq, head: stored.head, status: stored.row.status };
-    if (ifUnborn !== true && why !== undefined) this.#host.hint({ id, ...change });
+    if (ifUnborn !== true && why !== undefined) {
+      this.#host.hint({ id, ...change });
+      // They were put off while it had failed.
+      const { life, wakes, status } = stored.row;
+      if (status === "live") sendTimers(context, this.#host, id, life, Object.entries(wakes));
+    }
     return { reply: OK_NULL, change };
   }
 

@@ -218,8 +218,8 @@ function dropClaimsAt(context: DurableContext, host: NodeHost, key: string, unti
 const PAGE = 100;
 
 /**
- * Stops the children one after the other. None is skipped, whatever happens to the others and even if the invocation is cancelled, since
- * the stop was set already.
+ * Stops the children, a page of them at a time. None is skipped, whatever happens to the others and even if the invocation is cancelled,
+ * since the stop was set already.
  */
 async function stopChildren(
   context: DurableContext,
@@ -235,25 +235,20 @@ async function stopChildren(
       context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
     );
     const children = keysOf(listed);
-    for (const child of children) {
-      if (isAddress(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
-      context.send(mapHandler(host.names, index, child, "delete"), { key: child });
-    }
+    const stopped = children.filter(isAddress).filter((child) => !down.includes(child) && host.knows(kindOf(child)));
+    const working = await uncancellable(() => context.callAll(stopped.map((child) => [host.names.actor(child, "working"), id])));
+    for (const invocation of working)
+      if (typeof invocation === "string") context.send({ object: host.names.control, handler: "cancel" }, invocation);
+    await uncancellable(() => context.callAll(stopped.map((child) => [host.names.actor(child, "stop"), stopOf(child, down, message)])));
+    for (const child of children) context.send(mapHandler(host.names, index, child, "delete"), { key: child });
     after = children.at(-1);
     if (children.length < PAGE) return;
   }
 }
 
-async function stopChild(
-  context: DurableContext,
-  host: NodeHost,
-  child: ActorId,
-  above: readonly ActorId[],
-  message: Message,
-): Promise<void> {
-  const { names } = host;
+function stopOf(child: ActorId, above: readonly ActorId[], message: Message): StopInput {
   const reason = `its parent ${above.at(-1) ?? ""} stops`;
-  const stop: StopInput = {
+  return {
     message: {
       id: `${message.id}.stop.${sha256(child).slice(0, 16)}`,
       to: child,
@@ -265,9 +260,6 @@ async function stopChild(
     reason,
     above,
   };
-  const working = await uncancellable(() => context.call(names.actor(child, "working"), above.at(-1) ?? null));
-  if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
-  await uncancellable(() => context.call(names.actor(child, "stop"), stop));
 }
 
 const keysOf = (answer: unknown): readonly string[] =>

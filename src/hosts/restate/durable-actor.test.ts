@@ -598,6 +598,21 @@ void test("an actor is entered in the directory before it starts, and its parent
   );
 });
 
+void test("children are stopped together, not one after the other", async () => {
+  const world = new World({ kinds: [tally(), other()] });
+  const children = ["one", "two", "three"];
+  await calls(
+    world,
+    children.map((name) => ["send", { to: `other/${name}`, action: "add", start: null }]),
+  );
+  await world.stop(TALLY, "over");
+  const end = world.invoked.find(({ handler, effects }) => handler === "stop" && effects.length > 3) ?? assert.fail();
+  assert.deepEqual(
+    end.effects.flatMap((effect) => /^call actor-other\/\S+?\/([a-z]+)/.exec(effect)?.[1] ?? []),
+    [...children.map(() => "working"), ...children.map(() => "stop")],
+  );
+});
+
 void test("a stopped actor is removed from its parent's children, and added when it starts again", async () => {
   const world = new World({ kinds: [tally(), other()] });
   const under = (): boolean => JSON.stringify(world.storedKeys("troupe-map/children")).includes("other/child");

@@ -6,6 +6,7 @@ import {
   EngineError,
   type Change,
   type Clock,
+  type DeadLetter,
   type Entropy,
   type IndexVerdict,
   type Message,
@@ -265,6 +266,10 @@ export class Node implements NodeHost {
 
   report(steps: Readonly<Record<string, Step>>): void {
     for (const [messageId, step] of Object.entries(steps)) this.#progress.report(messageId, step);
+  }
+
+  deadLetters(limit: number): Promise<readonly DeadLetter[]> {
+    return this.letters.list(limit, (error) => this.#reportFault(error, { where: "outbox" }));
   }
 
   hint(change: Change, message?: Message): void {

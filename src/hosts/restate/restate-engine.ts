@@ -205,9 +205,9 @@ export class RestateEngine implements Engine {
     return this.#node.indexRows;
   }
 
-  /** Messages that failed three times, oldest first. */
+  /** Messages that failed three times, oldest first. Those that cannot be opened, with this node's secret, are reported as faults. */
   letters(limit = 1_000): Promise<readonly DeadLetter[]> {
-    return this.#guarded(() => this.#node.letters.list(limit));
+    return this.#guarded(() => this.#node.deadLetters(limit));
   }
 
   /** Replays or drops a dead letter. False if there is none of that id. */

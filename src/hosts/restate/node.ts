@@ -206,13 +206,14 @@ export class Node implements NodeHost {
 
   /** Accepts no more turns. Settles when running turns have ended, or have been left to another node since `signal` was aborted. */
   async close(signal: AbortSignal): Promise<void> {
-    this.#waitingCallers.close();
     await this.#endpoint?.drain(signal);
     this.announcer.close();
     this.indexRows.close();
     this.#progress.close();
     this.#leftCallers.close();
     await this.#endpoint?.close();
+    // Last: work that waits for such a reply was cut off by now, and runs again elsewhere. Before, it would have ended with this error.
+    this.#waitingCallers.close();
     this.health.close();
   }
 

@@ -498,12 +498,14 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
-  "expiry, postponed by reads": {
+  "expiry, postponed by reads and by messages that crash it": {
     kinds: [tally({ expireMs: 1_000 })],
     async play(world) {
       await calls(world, [["add"]]);
-      await world.pass(600);
-      await calls(world, [["get"]]);
+      for (const action of ["throw", "get"]) {
+        await world.pass(600);
+        await calls(world, [[action]]);
+      }
       await world.pass(600);
       const still = world.row(TALLY)?.status;
       await world.pass(600);
@@ -512,7 +514,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     check(world, replies) {
       assert.deepEqual(replies, ['"live"']);
       const { status, createdAt = 0, lastMessageAt } = world.row(TALLY) ?? {};
-      assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 600]);
+      assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 1_200]);
       assert.equal(world.timers, 0);
     },
   },

@@ -133,18 +133,18 @@ export class DurableActor {
     try {
       effect = received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1);
     } catch (error) {
-      return this.#failed(context, message, loaded, this.#crashed(message, loaded, "turn", error));
+      return this.#turnFailed(context, message, loaded, this.#crashed(message, loaded, "turn", error));
     }
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
       const worked = await this.#runWork(context, input, options, loaded, start, effect);
       context.clear(WORK_KEY);
-      if (hasOwn(worked, "fault")) return this.#failed(context, message, loaded, worked);
+      if (hasOwn(worked, "fault")) return this.#turnFailed(context, message, loaded, worked);
       turn = worked.value;
     } else turn = effect;
     const planned = this.#guarded(message, loaded, "turn", () => ({ plan: this.#plan(start, message, options, turn), turn }));
-    if (hasOwn(planned, "fault")) return this.#failed(context, message, loaded, planned);
+    if (hasOwn(planned, "fault")) return this.#turnFailed(context, message, loaded, planned);
     return this.#commit(context, start, options, planned.value);
   }
 
@@ -158,7 +158,7 @@ export class DurableActor {
     const { stored } = start;
     if (plan === undefined) {
       const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
-      if (stored?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
+      await this.#postponeExpiry(context, stored);
       const emit = turn.emit !== undefined && turn.emit.length > 0 && hasOwn(reply, "ok") ? turn.emit : undefined;
       const change =
         emit === undefined || stored === undefined ? undefined : { seq: stored.seq, head: stored.head, status: stored.row.status, emit };
@@ -397,6 +397,17 @@ export class DurableActor {
     const input: RestartInput = { ifUnborn: true };
     context.send(this.#host.names.actor(id, "restart"), input, this.kind.plain.policy.idleMs);
     if (stored !== undefined) this.#host.hint({ id, seq: stored.seq, head: stored.head, status: "failed" });
+  }
+
+  /** A message that leaves no event is one all the same. */
+  async #postponeExpiry(context: DurableContext, stored: StoredActor | undefined): Promise<void> {
+    if (stored?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
+  }
+
+  /** The actor has taken the message. */
+  async #turnFailed(context: DurableContext, message: Message, loaded: LoadedActor, failure: Failed): Promise<MessageResult> {
+    await this.#postponeExpiry(context, loaded.stored);
+    return this.#failed(context, message, loaded, failure);
   }
 
   /** Records a failure: a crash counts if its kind bounds crashes. */

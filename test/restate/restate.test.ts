@@ -336,6 +336,52 @@ void test("a message of 14 MiB reaches an actor whose last event was as large", 
   assert.equal((await engine.read(to))?.state, 3);
 });
 
+void test("a node that closes waits for its own callers and its running turns, and not for what work calls", async () => {
+  const entered = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  const wait = async (): Promise<void> => {
+    entered.resolve();
+    await opened.promise;
+  };
+  const options = { prefix: "closing-", kinds: [tallyKind("step", {}, { gate: wait }, { autoStart: true })] };
+  const graceMs = 123_456;
+  let isOver = false;
+  const patience: Clock = {
+    now: () => systemClock.now(),
+    after: (ms, run) =>
+      ms === graceMs
+        ? systemClock.after(5_000, () => {
+            isOver = true;
+            run();
+          })
+        : systemClock.after(ms, run),
+  };
+  const faults: unknown[] = [];
+  const node = await open({ ...options, patience, onFault: (error) => faults.push(error) });
+  await server.register(node.url);
+  await using caller = await open(options);
+  const call = (to: ActorId, action: string, args: Outgoing["args"] = null) => caller.call({ to, action, args });
+  await call("step/a", "add");
+  await call("step/b", "add");
+  const outer = call("step/a", "call", { to: "step/b", action: "work" });
+  await entered.promise;
+  const closing = node.close({ graceMs });
+  opened.resolve();
+  await closing;
+  assert.equal(isOver, false);
+  assert.deepEqual(await outer, { ok: 2 });
+
+  const port = Number(new URL(node.url).port);
+  const next = await open({ ...options, listen: { port }, onFault: (error) => faults.push(error) });
+  const deferred = call("step/a", "call", { to: "step/b", action: "later" });
+  await until("it waits", async () => JSON.stringify((await caller.read("step/b"))?.state).includes("later"));
+  await next.close();
+  await using _ = await open({ ...options, listen: { port } });
+  await call("step/b", "answer", { value: 7 });
+  assert.deepEqual(await deferred, { ok: 7 });
+  assert.deepEqual(faults, [], "what was cut off has not failed");
+});
+
 void test("kill −9 of the server under load: every acknowledged call, keyed or not, is in its chain exactly once, and the chains verify #cluster.killed", async () => {
   const actors = 4;
   const callers = 16;

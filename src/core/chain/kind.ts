@@ -41,9 +41,9 @@ export function overrideOf(kind: Kind, given: Partial<Policy> | undefined): Part
   const { expireMs } = kind.plain.policy;
   const expires = Number.isFinite(expireMs) && expireMs !== undefined;
   if (given === undefined) return expires ? { expireMs } : undefined;
-  // A row is JSON, in which Infinity becomes null. The kind's own value applies then.
+  // Rows and messages are JSON, in which Infinity becomes null. The kind's own value applies then.
   const lasting: Partial<Policy> = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => typeof value !== "number" || Number.isFinite(value)),
+    Object.entries<unknown>(given).filter(([, value]) => value !== null && (typeof value !== "number" || Number.isFinite(value))),
   );
   return { ...(expires ? { expireMs } : {}), ...lasting };
 }

@@ -58,7 +58,7 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
     start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
   if (outgoing.viewer !== undefined) message.viewer = callerOf(outgoing.viewer, kinds);
   if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
-  if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
+  if (outgoing.deadline !== undefined && outgoing.deadline !== Infinity) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
   if (trace !== undefined) message.trace = trace;
   const answers = options?.answers ?? outgoing.answers;
@@ -97,12 +97,14 @@ export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: 
   const from: ActorId = work.to;
   const { viewer } = outgoing;
   checkAction(outgoing.action);
+  const deadline = Math.min(outgoing.deadline ?? endsAt, endsAt);
   return {
     ...stamp(outgoing, work.trace === undefined ? undefined : { trace: work.trace }, at, entropy),
     ...(viewer === undefined ? {} : { viewer: storedViewer(viewer, viewer.rolesByKind) }),
     id: `${work.id}.${n}`,
     from,
-    deadline: Math.min(outgoing.deadline ?? endsAt, endsAt),
+    // In JSON, in which a message may travel, Infinity becomes null: a time that is over.
+    ...(deadline === Infinity ? {} : { deadline }),
   };
 }
 

@@ -8,6 +8,7 @@ import { putInArchive, archivedReply, archivedEvents } from "./archive.ts";
 import { deliver, expire, fireTimer } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
 import {
+  LONGEST_MS,
   RETRY_FOREVER,
   callFrom,
   durableContext,
@@ -48,7 +49,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
   const options = {
     ...RETRY_FOREVER,
     idempotencyRetention: RESEND_MS,
-    inactivityTimeout: policy.workMs + WORK_GRACE_MS,
+    inactivityTimeout: Math.min(policy.workMs + WORK_GRACE_MS, LONGEST_MS),
     abortTimeout: WORK_GRACE_MS,
   };
   const { exclusive, shared } = sdk.handlers.object;

@@ -101,7 +101,8 @@ export class AdminApi {
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await fetch(new URL(path, this.#admin), { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      // Below a path, if the address has one: a proxy may be in front of the server.
+      return await fetch(`${this.#admin?.replace(/\/+$/, "")}${path}`, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
     } catch (error) {
       throw adminUnreachable(error);
     }

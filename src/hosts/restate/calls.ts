@@ -60,10 +60,6 @@ export class Calls {
     this.#host = host;
   }
 
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   callers(messageId: string): ReadonlySet<CallOptions> {
     return this.#waiting.get(messageId) ?? NO_CALLERS;
   }

@@ -3,9 +3,9 @@
 //
 // C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
 // then its children stop, then watchers are notified.
-import { hasParent, type CallKey, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
+import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
-import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
 import {
@@ -23,6 +23,7 @@ import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost 
 import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
 import { sendChanges } from "./index-object.ts";
 import { isMapList } from "./map-client.ts";
+import { LIST_ENTRIES, type TakeQuery } from "./paged-map.ts";
 import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
 import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
@@ -96,11 +97,15 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
   }
   for (const sent of out) sendMessage(context, host, sent);
-  for (const { name, wake } of timers) {
-    const ring: TimerInput = { name, life, at: wake.at, failures: 0 };
-    context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
+  sendTimers(context, host, id, life, timers);
+  if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
+  for (const { key, until } of plan.remembered) {
+    if (key === claim?.key || !hasParent(kind)) continue;
+    // The reply to an earlier call: its key, which is claimed already, stays so for as long as the reply is remembered.
+    const earlier = claimKey(kind.name, key);
+    context.send(mapHandler(host.names, CLAIMS, earlier, "put"), { key: earlier, value: { id, until } });
+    dropClaimsAt(context, host, earlier, until);
   }
-  if (claimed !== undefined) context.send(mapHandler(host.names, CLAIMS, claimed, "delete"), { key: claimed }, host.keyMs);
   const { expireMs } = plan.extra.policy;
   if (plan.born && plan.stop === undefined && expireMs !== undefined && Number.isFinite(expireMs)) {
     const expire: ExpireInput = { life };
@@ -138,6 +143,20 @@ const damagedBlocks = (id: ActorId, cause: StoreError): StoreError =>
 export const claimKey = (kind: string, key: string): string =>
   sha256(key.isWellFormed() ? `${kind}\n${key}` : `${kind}\t${JSON.stringify(key)}`);
 
+/** Sets timers. One that has fired, or moved, by then finds nothing to do. */
+export function sendTimers(
+  context: DurableContext,
+  host: NodeHost,
+  id: ActorId,
+  life: string,
+  timers: readonly (readonly [name: string, wake: SetWake])[],
+): void {
+  for (const [name, { at }] of timers) {
+    const ring: TimerInput = { name, life, at, failures: 0 };
+    context.send(host.names.actor(id, "ring"), ring, Math.max(0, at - host.now()));
+  }
+}
+
 /** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
 export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {
   const kind = kindOf(message.to);
@@ -146,7 +165,7 @@ export function sendMessage(context: DurableContext, host: NodeHost, message: Me
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
-/** C5: a message that has failed too often becomes a dead letter, which operators can see. */
+/** C5: a message that has failed too often becomes a dead letter, which operators can see. A sender that requested a reply gets a refusal. */
 export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
@@ -156,6 +175,9 @@ export function toDeadLetters(context: DurableContext, host: NodeHost, message: 
     value: { message: sealed, why: letterReason(error, message.to, thrown), at },
   });
   host.fault(error, { where: "outbox", message });
+  // A caller that waits for the reply must not wait forever.
+  const answer = deadLetterAnswer(message, { refused: { code: error.code, message: error.message } }, message.at);
+  if (answer !== undefined) sendMessage(context, host, answer);
 }
 
 const directoryEntry = ({ start, plan: { id, life, extra } }: Commit): DirectoryEntry => ({
@@ -187,11 +209,17 @@ async function putClaim({ context, host, plan: { id, message } }: Commit, key: s
   return isPut(await context.call(mapHandler(host.names, CLAIMS, key, "put"), { key, value })) ? undefined : directoryFull(id);
 }
 
+/** By their time, and not by this key, which may be claimed anew by then. So claims of calls that were cancelled go, too. */
+function dropClaimsAt(context: DurableContext, host: NodeHost, key: string, until: number): void {
+  const over: TakeQuery = { before: until + 1, field: "until", limit: LIST_ENTRIES };
+  context.send(mapHandler(host.names, CLAIMS, key, "take"), over, host.keyMs);
+}
+
 const PAGE = 100;
 
 /**
- * Stops the children one after the other. None is skipped, whatever happens to the others and even if the invocation is cancelled, since
- * the stop was set already.
+ * Stops the children, a page of them at a time. None is skipped, whatever happens to the others and even if the invocation is cancelled,
+ * since the stop was set already.
  */
 async function stopChildren(
   context: DurableContext,
@@ -207,25 +235,20 @@ async function stopChildren(
       context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
     );
     const children = keysOf(listed);
-    for (const child of children) {
-      if (isAddress(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
-      context.send(mapHandler(host.names, index, child, "delete"), { key: child });
-    }
+    const stopped = children.filter(isAddress).filter((child) => !down.includes(child) && host.knows(kindOf(child)));
+    const working = await uncancellable(() => context.callAll(stopped.map((child) => [host.names.actor(child, "working"), id])));
+    for (const invocation of working)
+      if (typeof invocation === "string") context.send({ object: host.names.control, handler: "cancel" }, invocation);
+    await uncancellable(() => context.callAll(stopped.map((child) => [host.names.actor(child, "stop"), stopOf(child, down, message)])));
+    for (const child of children) context.send(mapHandler(host.names, index, child, "delete"), { key: child });
     after = children.at(-1);
     if (children.length < PAGE) return;
   }
 }
 
-async function stopChild(
-  context: DurableContext,
-  host: NodeHost,
-  child: ActorId,
-  above: readonly ActorId[],
-  message: Message,
-): Promise<void> {
-  const { names } = host;
+function stopOf(child: ActorId, above: readonly ActorId[], message: Message): StopInput {
   const reason = `its parent ${above.at(-1) ?? ""} stops`;
-  const stop: StopInput = {
+  return {
     message: {
       id: `${message.id}.stop.${sha256(child).slice(0, 16)}`,
       to: child,
@@ -237,9 +260,6 @@ async function stopChild(
     reason,
     above,
   };
-  const working = await uncancellable(() => context.call(names.actor(child, "working"), above.at(-1) ?? null));
-  if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
-  await uncancellable(() => context.call(names.actor(child, "stop"), stop));
 }
 
 const keysOf = (answer: unknown): readonly string[] =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { systemClock, type Message } from "../../core/contract/index.ts";
+import { type EngineError, systemClock, type Message } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { messageTo, tallyKind } from "../../testing/conformance/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
@@ -10,7 +10,7 @@ import { mapHandler, DEAD_LETTERS } from "./directory.ts";
 import { Ingress } from "./ingress.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MapClient } from "./map-client.ts";
-import { unsealed } from "./sealer.ts";
+import { sealer, unsealed, type Sealer } from "./sealer.ts";
 import { World } from "./world.fixture.ts";
 
 /** An ingress that accepts sends once per idempotency key, and loses its first answer. */
@@ -46,9 +46,16 @@ async function postOffice() {
       entropy,
       sealerFor: () => unsealed,
     }),
-    async bury(message: Message, at: number): Promise<void> {
+    async bury(message: Message, at: number, seal: Sealer["seal"] = unsealed.seal): Promise<void> {
       const key = `${String(at).padStart(15, "0")} ${message.id}`;
-      await world.ask(mapHandler(world.names, DEAD_LETTERS, key, "put"), { key, value: { message, why: "X: no", at } });
+      await world.ask(mapHandler(world.names, DEAD_LETTERS, key, "put"), { key, value: { message: seal(message), why: "X: no", at } });
+    },
+    async buryMany(first: number, count: number): Promise<void> {
+      const entries = Array.from({ length: count }, (_, n) => {
+        const [at, message] = [first + n, messageTo("tally/main", `m.${first + n}`)];
+        return [`${String(at).padStart(15, "0")} ${message.id}`, { message, why: "X: no", at }];
+      });
+      await world.ask(mapHandler(world.names, DEAD_LETTERS, "", "putMany"), { entries });
     },
     [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
@@ -78,4 +85,30 @@ void test("a dead letter is found behind many, and none under another id", async
   assert.equal(await letters.settle(".4", "drop"), false);
   assert.equal((await letters.list(100)).length, 39);
   assert.deepEqual(delivered, []);
+});
+
+void test("more dead letters than one answer has are listed, oldest first", async () => {
+  await using office = await postOffice();
+  for (let first = 1; first < 1_010; first += 500) await office.buryMany(first, Math.min(500, 1_011 - first));
+  assert.equal((await office.letters.list(1_005)).at(-1)?.message.id, "m.1005");
+  assert.equal((await office.letters.list(2_000)).length, 1_010);
+});
+
+void test("a dead letter that cannot be opened hides no other, and can be dropped", async () => {
+  await using office = await postOffice();
+  const { letters } = office;
+  await office.bury(messageTo("tally/main", "m.1"), 1, sealer(Buffer.alloc(32, "an earlier secret")).seal);
+  await office.bury(messageTo("tally/main", "m.2"), 2);
+  const damaged: EngineError[] = [];
+  assert.deepEqual(
+    (await letters.list(10, (error) => damaged.push(error))).map(({ message }) => message.id),
+    ["m.2"],
+  );
+  assert.deepEqual(
+    damaged.map(({ code }) => code),
+    ["STORE_CORRUPT"],
+  );
+  await assert.rejects(letters.settle("m.1", "replay"), { name: "EngineError", code: "STORE_CORRUPT" });
+  assert.ok(await letters.settle("m.1", "drop"));
+  assert.equal((await letters.list(10)).length, 1);
 });

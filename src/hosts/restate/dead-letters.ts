@@ -1,11 +1,13 @@
 // Owns: listing, replaying and dropping messages that failed three times (C5). Does not own: when a message becomes one (delivery.ts).
-import type { Entropy, Json, DeadLetter, Message } from "../../core/contract/index.ts";
+import { faults } from "../../core/chain/internal.ts";
+import { EngineError, type Entropy, type Json, type DeadLetter, type Message } from "../../core/contract/index.ts";
 import { asReplay, checkWholeNumber, kindOf } from "../../core/contract/internal.ts";
 import { DEAD_LETTERS } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
 import { isMessage, type TurnInput, isObject } from "./handler-inputs.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
+import { LIST_ENTRIES } from "./paged-map.ts";
 import type { Sealer } from "./sealer.ts";
 
 export interface DeadLettersHost {
@@ -28,20 +30,35 @@ export class DeadLetters {
     this.#map = host.maps.shardedMap(DEAD_LETTERS.name, DEAD_LETTERS.shards);
   }
 
-  async list(limit: number): Promise<readonly DeadLetter[]> {
+  /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
+  async list(limit: number, damaged?: (error: EngineError) => void): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
-    return (await this.#map.list({ limit })).flatMap(([, value]) => this.#read(value));
+    const letters: DeadLetter[] = [];
+    for (let after: string | undefined; letters.length < limit;) {
+      const size = Math.min(limit - letters.length, LIST_ENTRIES);
+      const entries = await this.#map.list({ limit: size, ...(after === undefined ? {} : { after }) });
+      for (const [, value] of entries)
+        try {
+          letters.push(...this.#read(value));
+        } catch (error) {
+          if (damaged === undefined || !(error instanceof EngineError)) throw error;
+          damaged(error);
+        }
+      if (entries.length < size) break;
+      after = entries.at(-1)?.[0];
+    }
+    return letters;
   }
 
-  /** False if there is no dead letter of that id. */
-  async settle(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+  /** False if there is no dead letter of that id. One that cannot be opened can be dropped, unless it has to be `opened` for that. */
+  async settle(messageId: string, fate: "replay" | "drop", opened = fate === "replay"): Promise<boolean> {
     for (let after: string | undefined; ;) {
       const entries = await this.#map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
       const found = entries.find(([key]) => key.endsWith(` ${messageId}`));
       if (found !== undefined) {
-        const [letter] = this.#read(found[1]);
+        const letters = opened ? this.#read(found[1]) : [];
         // Sent first: a crash between the two delivers it and leaves the dead letter.
-        if (fate === "replay" && letter !== undefined) await this.#replay(letter.message);
+        if (fate === "replay") for (const { message } of letters) await this.#replay(message);
         return this.#map.delete(found[0]);
       }
       if (entries.length < PAGE) return false;
@@ -58,7 +75,11 @@ export class DeadLetters {
   }
 
   #read(value: Json): readonly DeadLetter[] {
-    return readDeadLetter(this.#host.sealerFor(""), value);
+    try {
+      return readDeadLetter(this.#host.sealerFor(""), value);
+    } catch (error) {
+      throw faults.fromStore(error);
+    }
   }
 }
 

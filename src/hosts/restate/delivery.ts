@@ -4,10 +4,10 @@
 // C5: a failed message is retried while the key is held, so that no later message overtakes it. After three failures it becomes a dead
 // letter. A message to a missing actor is sent again later instead, since holding the key would prevent the actor from being started;
 // if the sender wants a reply, it is refused at once.
-import { answerMessage, deadLetterAnswer, faults, finalRefusal, unhandledMessage, ownId } from "../../core/chain/internal.ts";
+import { answerMessage, faults, finalRefusal, unhandledMessage, ownId } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../../core/contract/index.ts";
-import { toDeadLetters, sendMessage as send } from "./commit.ts";
+import { toDeadLetters, sendMessage } from "./commit.ts";
 import type { DurableActor } from "./durable-actor.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import type { ExpireInput, TimerInput, TurnInput } from "./handler-inputs.ts";
@@ -37,9 +37,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
     if (MISSING.has(fault.code) && actor.kind.behaviour.lapses?.(message) === true) return;
     if (!isTemporary(fault)) failures += 1;
     if (failures >= DELIVERY_ATTEMPTS) {
-      toDeadLetters(context, host, message, errorFrom(fault), fault.thrown);
-      // A caller that waits for the reply must not wait forever.
-      return sendIf(context, host, deadLetterAnswer(message, { refused: { code: fault.code, message: fault.message } }, message.at));
+      return toDeadLetters(context, host, message, errorFrom(fault), fault.thrown);
     }
     const afterMs = host.retryMs * 4 ** Math.max(0, failures - 1);
     // It was cancelled because the actor is being stopped, so it must release the key too.
@@ -68,7 +66,8 @@ export async function fireTimer(
     return;
   }
   const { fault } = result.outcome;
-  if (POSTPONED.has(fault.code)) return again(POSTPONE_MS);
+  // What failed before does not count against the new code, or the restarted actor.
+  if (POSTPONED.has(fault.code)) return again(POSTPONE_MS, { failures: 0 });
   if (isTemporary(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;
   // C5 for timers: after three failures the timer is dropped, and an event records that.
@@ -89,11 +88,8 @@ export async function expire(actor: DurableActor, context: DurableContext, host:
 }
 
 function answer(context: DurableContext, host: NodeHost, message: Message, reply: Reply): void {
-  sendIf(context, host, answerMessage(message, reply, message.at));
-}
-
-function sendIf(context: DurableContext, host: NodeHost, message: Message | undefined): void {
-  if (message !== undefined) send(context, host, message);
+  const reported = answerMessage(message, reply, message.at);
+  if (reported !== undefined) sendMessage(context, host, reported);
 }
 
 function reportIfUnhandled(host: NodeHost, message: Message, reply: Reply | undefined): void {

@@ -21,6 +21,7 @@ import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { cutEverywhere, played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
+import { LONGEST_MS } from "./sdk.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
@@ -260,7 +261,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
         ["send", { to: "other/missing", action: "get", replyAs: "answered" }],
         ["send", { to: "other/missing", action: "get" }],
-        ["send", { to: "unserved/away", action: "get" }],
+        ["send", { to: "unserved/away", action: "get", replyAs: "answered" }],
       ]);
       await world.pass(60_000);
       return replies;
@@ -280,7 +281,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         );
       }
       const log: readonly string[] = Object(world.state(TALLY))["log"];
-      assert.equal(log.filter((line) => line.startsWith("answered")).length, 2);
+      assert.equal(log.filter((line) => line.startsWith("answered")).length, 3);
     },
   },
   "wakes that come, repeat, are cancelled and are put off": {
@@ -401,7 +402,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
         ["refuse-work"],
       ]),
     check(world, replies) {
-      assert.deepEqual(replies, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
+      assert.deepEqual(replies, ["4", "8", "8", "CRASHED", "CRASHED", "refused NO"]);
       assert.deepEqual(Object(world.state("other/heap"))["n"], 8, "each call was applied once, however often its work ran");
     },
   },
@@ -455,6 +456,34 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
+  "a beginning that fails, of a kind whose actors are never dropped": {
+    kinds: [tally({ idleMs: Infinity })],
+    async play(world) {
+      const replies = await calls(world, [
+        ["add", null, { start: { explode: true } }],
+        ["add", null],
+      ]);
+      await world.pass(LONGEST_MS);
+      return [...replies, ...(await calls(world, [["add", null]]))];
+    },
+    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+  },
+  "a wake that fails its actor goes on when that is restarted, and has three attempts again": {
+    kinds: [tally({ restart: { max: 1, withinMs: 1_000_000 } })],
+    async play(world) {
+      const replies = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
+      await world.pass(1_000);
+      const crashes = (): Json => world.own(TALLY)?.health?.times.length ?? 0;
+      const before = crashes();
+      await world.ask(world.names.actor(TALLY, "restart"), {});
+      await world.pass(2_000);
+      return [...replies, { ok: before }, { ok: crashes() }];
+    },
+    check(world, replies) {
+      assert.deepEqual(replies, ["null", "2", "2"]);
+      assert.deepEqual(Object.keys(world.row(TALLY)?.wakes ?? {}), ["bad"]);
+    },
+  },
   "a next life whose beginning fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {
@@ -469,12 +498,14 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     },
     check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
   },
-  "expiry, postponed by reads": {
+  "expiry, postponed by reads and by messages that crash it": {
     kinds: [tally({ expireMs: 1_000 })],
     async play(world) {
       await calls(world, [["add"]]);
-      await world.pass(600);
-      await calls(world, [["get"]]);
+      for (const action of ["throw", "get"]) {
+        await world.pass(600);
+        await calls(world, [[action]]);
+      }
       await world.pass(600);
       const still = world.row(TALLY)?.status;
       await world.pass(600);
@@ -483,7 +514,7 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
     check(world, replies) {
       assert.deepEqual(replies, ['"live"']);
       const { status, createdAt = 0, lastMessageAt } = world.row(TALLY) ?? {};
-      assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 600]);
+      assert.deepEqual([status, lastMessageAt], ["stopped", createdAt + 1_200]);
       assert.equal(world.timers, 0);
     },
   },
@@ -566,6 +597,21 @@ void test("an actor is entered in the directory before it starts, and its parent
   assert.deepEqual(
     birth.effects.map((effect) => /^(set actor|call \S+?\/[^/ ]+)/.exec(effect)?.[1]),
     ["call troupe-map/kind", "call troupe-map/uid", "call troupe-map/children", "call actor-tally/main", "set actor"],
+  );
+});
+
+void test("children are stopped together, not one after the other", async () => {
+  const world = new World({ kinds: [tally(), other()] });
+  const children = ["one", "two", "three"];
+  await calls(
+    world,
+    children.map((name) => ["send", { to: `other/${name}`, action: "add", start: null }]),
+  );
+  await world.stop(TALLY, "over");
+  const end = world.invoked.find(({ handler, effects }) => handler === "stop" && effects.length > 3) ?? assert.fail();
+  assert.deepEqual(
+    end.effects.flatMap((effect) => /^call actor-other\/\S+?\/([a-z]+)/.exec(effect)?.[1] ?? []),
+    [...children.map(() => "working"), ...children.map(() => "stop")],
   );
 });
 

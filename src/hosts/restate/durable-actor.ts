@@ -30,9 +30,10 @@ import {
   type Past,
   type SetWake,
   type Turn,
+  type Work,
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
-import { commit, sendMessage, type StopOptions } from "./commit.ts";
+import { commit, sendMessage, sendTimers, type StopOptions } from "./commit.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
 import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
@@ -90,7 +91,9 @@ export class DurableActor {
    * attempt.
    */
   async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
-    return forCaller((await this.run(context, input, { key: input.key, wake: undefined, isSent: false })).outcome);
+    // What only reads reads again, whatever its key was used for.
+    const key = this.kind.reads.has(input.message.action) ? undefined : input.key;
+    return forCaller((await this.run(context, input, { key, wake: undefined, isSent: false })).outcome);
   }
 
   /** Handles a message of any origin once. */
@@ -126,21 +129,22 @@ export class DurableActor {
     }
     const start = started.value;
     const { base } = start;
-    const handled = this.#guarded(message, loaded, "turn", () =>
-      received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1),
-    );
-    if (hasOwn(handled, "fault")) return this.#failed(context, message, loaded, handled);
-    const effect = handled.value;
+    let effect: Turn<unknown> | Work<unknown>;
+    try {
+      effect = received(this.kind.behaviour, base.state, base, message, (stored?.seq ?? 0) + 1);
+    } catch (error) {
+      return this.#turnFailed(context, message, loaded, this.#crashed(message, loaded, "turn", error));
+    }
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
       const worked = await this.#runWork(context, input, options, loaded, start, effect);
       context.clear(WORK_KEY);
-      if (hasOwn(worked, "fault")) return this.#failed(context, message, loaded, worked);
+      if (hasOwn(worked, "fault")) return this.#turnFailed(context, message, loaded, worked);
       turn = worked.value;
     } else turn = effect;
     const planned = this.#guarded(message, loaded, "turn", () => ({ plan: this.#plan(start, message, options, turn), turn }));
-    if (hasOwn(planned, "fault")) return this.#failed(context, message, loaded, planned);
+    if (hasOwn(planned, "fault")) return this.#turnFailed(context, message, loaded, planned);
     return this.#commit(context, start, options, planned.value);
   }
 
@@ -154,7 +158,7 @@ export class DurableActor {
     const { stored } = start;
     if (plan === undefined) {
       const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
-      if (stored?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
+      await this.#postponeExpiry(context, stored);
       const emit = turn.emit !== undefined && turn.emit.length > 0 && hasOwn(reply, "ok") ? turn.emit : undefined;
       const change =
         emit === undefined || stored === undefined ? undefined : { seq: stored.seq, head: stored.head, status: stored.row.status, emit };
@@ -254,7 +258,12 @@ export class DurableActor {
     }
     if (stored === undefined) return { reply: OK_NULL };
     const change = { seq: stored.seq, head: stored.head, status: stored.row.status };
-    if (ifUnborn !== true && why !== undefined) this.#host.hint({ id, ...change });
+    if (ifUnborn !== true && why !== undefined) {
+      this.#host.hint({ id, ...change });
+      // They were put off while it had failed.
+      const { life, wakes, status } = stored.row;
+      if (status === "live") sendTimers(context, this.#host, id, life, Object.entries(wakes));
+    }
     return { reply: OK_NULL, change };
   }
 
@@ -311,6 +320,7 @@ export class DurableActor {
         past: this.#past(message, start),
         checkPlan: (turn) => this.#plan(start, message, options, turn),
         guarded: (step) => this.#guarded(message, loaded, "work", step),
+        crashed: (error) => this.#crashed(message, loaded, "work", error),
         sealer: this.#host.sealerFor(this.kind.name),
       });
     } catch (error) {
@@ -332,7 +342,7 @@ export class DurableActor {
     turn: Turn<unknown>,
     parentKnows = false,
   ): Plan | undefined {
-    const plan = planTurn(base, { message, key: this.kind.reads.has(message.action) ? undefined : key, wake }, turn, {
+    const plan = planTurn(base, { message, key, wake }, turn, {
       id: message.to,
       seq: (stored?.seq ?? 0) + 1,
       born,
@@ -351,8 +361,7 @@ export class DurableActor {
     try {
       return { value: step() };
     } catch (error) {
-      const refusal = invalidMessageReply(error, message);
-      if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error)), refusal };
+      if (invalidMessageReply(error, message) !== undefined) return this.#crashed(message, loaded, where, error);
       if (error instanceof EngineError) {
         // A state that could not be migrated: the caller does not get the cause.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
@@ -364,9 +373,17 @@ export class DurableActor {
         this.#host.fault(error.cause, { where: "load", message });
         return { fault: faultOf(faults.failed(message.to, INITIAL_STATE_FAILED, error.cause), this.#thrown(error.cause, message)) };
       }
-      this.#host.fault(error, { where, message });
-      return { fault: faultOf(faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error), this.#thrown(error, message)) };
+      return this.#crashed(message, loaded, where, error);
     }
+  }
+
+  /** The behaviour threw, unless that shows that the message itself is invalid. */
+  #crashed(message: Message, loaded: LoadedActor | undefined, where: "turn" | "work" | "load", error: unknown): Failed {
+    const crash = faults.crashed(message.to, (loaded?.stored?.seq ?? 0) + 1, error);
+    const refusal = invalidMessageReply(error, message);
+    if (refusal !== undefined) return { fault: faultOf(crash), refusal };
+    this.#host.fault(error, { where, message });
+    return { fault: faultOf(crash, this.#thrown(error, message)) };
   }
 
   #thrown(error: unknown, message: Message): string | undefined {
@@ -380,6 +397,17 @@ export class DurableActor {
     const input: RestartInput = { ifUnborn: true };
     context.send(this.#host.names.actor(id, "restart"), input, this.kind.plain.policy.idleMs);
     if (stored !== undefined) this.#host.hint({ id, seq: stored.seq, head: stored.head, status: "failed" });
+  }
+
+  /** A message that leaves no event is one all the same. */
+  async #postponeExpiry(context: DurableContext, stored: StoredActor | undefined): Promise<void> {
+    if (stored?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
+  }
+
+  /** The actor has taken the message. */
+  async #turnFailed(context: DurableContext, message: Message, loaded: LoadedActor, failure: Failed): Promise<MessageResult> {
+    await this.#postponeExpiry(context, loaded.stored);
+    return this.#failed(context, message, loaded, failure);
   }
 
   /** Records a failure: a crash counts if its kind bounds crashes. */

@@ -4,7 +4,7 @@
 import { type CallKey, cancelledWith, faults } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
-import { isGuardedTurn, type Guarded } from "./outcome.ts";
+import { type Failed, isGuardedTurn, type Guarded } from "./outcome.ts";
 import type { Sealer } from "./sealer.ts";
 import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
 
@@ -49,6 +49,8 @@ export interface WorkRun {
   /** Throws what the commit would throw. It runs before the turn becomes text, which hides what is not JSON. */
   readonly checkPlan: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;
+  /** The work itself threw: its actor has crashed, whatever it threw. */
+  readonly crashed: (error: unknown) => Failed;
   readonly sealer: Sealer;
 }
 
@@ -57,12 +59,10 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Work
   const cancelled = new AbortController();
   const superseded = context.superseded();
   const step = context.run("work", async () => {
-    const ended = await runFenced(host, job, { cancelled: cancelled.signal, superseded }).then(
-      (turn) => ({ turn }),
-      (error: unknown) => ({ error }),
-    );
+    const ended = await runFenced(host, job, { cancelled: cancelled.signal, superseded }).catch((error: unknown) => ({ error }));
     // Another attempt has started, or must start: discard this result.
     if (superseded.aborted) throw new Error("The work was cut off, and runs again.");
+    if ("threw" in ended) return job.sealer.seal(job.crashed(ended.threw));
     return job.sealer.seal(
       job.guarded(() => {
         if ("error" in ended) throw ended.error;
@@ -90,12 +90,18 @@ interface AbortSignals {
   readonly superseded: AbortSignal;
 }
 
-/** Once its time is over, or it has returned, every method throws `TURN_OVER` and its results are dropped. */
+/** How work ended by itself. */
+type WorkEnd = { readonly turn: Turn<unknown> } | { readonly threw: unknown };
+
+/**
+ * Once its time is over, or it has returned, every method throws `TURN_OVER` and its results are dropped. Rejects with what ended it from
+ * outside: what it throws itself may be the same error, of a call that it made.
+ */
 async function runFenced(
   host: WorkHost,
   { work, message, key, node, waiting, workMs, past }: WorkRun,
   { cancelled, superseded }: AbortSignals,
-): Promise<Turn<unknown>> {
+): Promise<WorkEnd> {
   const { to, deadline } = message;
   const external = AbortSignal.any([cancelled, superseded]);
   const abort = new AbortController();
@@ -154,7 +160,7 @@ async function runFenced(
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),
   );
   try {
-    return await Promise.race([work(context), ended.promise]);
+    return await Promise.race([endOf(() => work(context)), ended.promise]);
   } finally {
     over = true;
     undo();
@@ -165,5 +171,13 @@ async function runFenced(
       abort.abort(faults.turnOver(to));
       callsAbort.abort(faults.turnOver(to));
     }
+  }
+}
+
+async function endOf(run: () => Promise<Turn<unknown>>): Promise<WorkEnd> {
+  try {
+    return { turn: await run() };
+  } catch (threw) {
+    return { threw };
   }
 }

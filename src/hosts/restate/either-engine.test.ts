@@ -31,9 +31,14 @@ const call = fc.record({
 const send = fc
   .record({ from: id, to: id, action: fc.constantFrom("add", "work", "stop", "add") })
   .map(({ from, ...args }) => ({ to: from, action: "send", args: { ...args, start: null }, begins: true }));
+/** Work that calls another actor; not its own, for which it would wait. */
+const ask = fc
+  .record({ from: id, to: id, action: fc.constantFrom("add", "throw"), start: fc.constantFrom(undefined, null) })
+  .filter(({ from, to }) => from !== to)
+  .map(({ from, start, ...args }) => ({ to: from, action: "call", args: { ...args, ...(start === null && { start }) }, begins: true }));
 const restart = fc.record({ to: id, child: id }).map(({ to, child }) => ({ to, action: "restart", args: { child }, begins: true }));
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.oneof(call, send, send, restart, fc.record({ to: id }), fc.record({ to: id, mends: fc.constant(true as const) })),
+  fc.oneof(call, send, send, ask, restart, fc.record({ to: id }), fc.record({ to: id, mends: fc.constant(true as const) })),
   { maxLength: 12 },
 );
 

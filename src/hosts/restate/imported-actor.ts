@@ -19,9 +19,10 @@ import {
   type StoredReply,
   isStoredReply,
 } from "./stored-actor.ts";
+import { sendTimers } from "./commit.ts";
 import { addToDirectory, type DirectoryEntry, removeFromDirectory } from "./directory.ts";
 import type { DurableContext, DurableReader, NodeHost } from "./durable-context.ts";
-import { type ExpireInput, type TimerInput, isObject } from "./handler-inputs.ts";
+import { type ExpireInput, isObject } from "./handler-inputs.ts";
 import { sendRows } from "./index-object.ts";
 import { eventsIn } from "./event-lines.ts";
 import { isGuarded } from "./outcome.ts";
@@ -129,10 +130,7 @@ export async function startTimers(context: DurableContext, host: NodeHost, id: A
   if (stored === undefined || stored.row.status === "stopped") return;
   const { life, wakes, policy, lastMessageAt } = stored.row;
   const now = Number(await context.run("now", async () => host.now()));
-  for (const [name, { at }] of Object.entries(wakes)) {
-    const ring: TimerInput = { name, life, at, failures: 0 };
-    context.send(host.names.actor(id, "ring"), ring, Math.max(0, at - now));
-  }
+  sendTimers(context, host, id, life, Object.entries(wakes));
   const { expireMs } = policy ?? {};
   const expire: ExpireInput = { life };
   if (expireMs !== undefined) context.send(host.names.actor(id, "expire"), expire, Math.max(0, lastMessageAt + expireMs - now));

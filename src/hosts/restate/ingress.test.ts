@@ -25,6 +25,16 @@ describe("one request to an ingress", () => {
     ]);
   });
 
+  test("goes below the path of the ingress, which a proxy may need", async () => {
+    await using server = await fakeIngress(({ response }) => void response.end("1"));
+    for (const end of ["", "/"]) await sendTo(`${server.base}/restate${end}`)(REQUEST).answer;
+    const path = "/restate/actor-tally/a%20b%2F%C3%BC/turn";
+    assert.deepEqual(
+      server.requests.map((request) => request.path),
+      [path, path],
+    );
+  });
+
   test("an answer may arrive in chunks, cut within a character; an empty one is undefined; invalid JSON is unknown", async () => {
     await using server = await fakeIngress(async ({ nth, response }) => {
       if (nth === 2) response.end();

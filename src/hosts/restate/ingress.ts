@@ -52,7 +52,8 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
  * when the server, and not a proxy, has answered.
  */
 export function sendTo(base: string, onAnswer?: () => void): Send {
-  const { protocol, hostname, port, host } = new URL(base);
+  const { protocol, hostname, port, host, pathname } = new URL(base);
+  const below = pathname.replace(/\/+$/, "");
   const [request, usual] = protocol === "https:" ? [secure, 443] : [plain, 80];
   const address = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port), method: "POST" };
   return (invocation, how) => {
@@ -63,7 +64,7 @@ export function sendTo(base: string, onAnswer?: () => void): Send {
     // Node sends an array of headers as it is; it validates each name and value of an object again.
     const headers = ["host", host, "content-type", "application/json", "content-length", String(length)];
     if (idempotencyKey !== undefined) headers.push("idempotency-key", idempotencyKey);
-    const outgoing = request({ ...address, path: how === "begin" ? `${pathOf(invocation)}/send` : pathOf(invocation), headers });
+    const outgoing = request({ ...address, path: `${below}${pathOf(invocation)}${how === "begin" ? "/send" : ""}`, headers });
     const answer = new Promise<unknown>((resolve, reject) => {
       const failed = (error: unknown): void => reject(connectionLost(error));
       outgoing.on("error", failed);

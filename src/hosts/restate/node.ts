@@ -6,6 +6,7 @@ import {
   EngineError,
   type Change,
   type Clock,
+  type DeadLetter,
   type Entropy,
   type IndexVerdict,
   type Message,
@@ -205,13 +206,14 @@ export class Node implements NodeHost {
 
   /** Accepts no more turns. Settles when running turns have ended, or have been left to another node since `signal` was aborted. */
   async close(signal: AbortSignal): Promise<void> {
-    this.#waitingCallers.close();
     await this.#endpoint?.drain(signal);
     this.announcer.close();
     this.indexRows.close();
     this.#progress.close();
     this.#leftCallers.close();
     await this.#endpoint?.close();
+    // Last: work that waits for such a reply was cut off by now, and runs again elsewhere. Before, it would have ended with this error.
+    this.#waitingCallers.close();
     this.health.close();
   }
 
@@ -265,6 +267,10 @@ export class Node implements NodeHost {
 
   report(steps: Readonly<Record<string, Step>>): void {
     for (const [messageId, step] of Object.entries(steps)) this.#progress.report(messageId, step);
+  }
+
+  deadLetters(limit: number): Promise<readonly DeadLetter[]> {
+    return this.letters.list(limit, (error) => this.#reportFault(error, { where: "outbox" }));
   }
 
   hint(change: Change, message?: Message): void {

@@ -6,6 +6,7 @@ import {
   type ActorId,
   type Change,
   type ChainEvent,
+  type EngineError,
   type Entropy,
   type FoundRows,
   type IndexShape,
@@ -23,12 +24,12 @@ import {
 import { checkWholeNumber, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { AdminApi } from "./admin-api.ts";
 import { Calls } from "./calls.ts";
-import { INDEX_LIST, DEAD_LETTERS } from "./directory.ts";
+import { INDEX_LIST } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
 import { Ingress, RetryingIngress } from "./ingress.ts";
 import { WaitingCallers } from "./waiting-callers.ts";
-import { DeadLetters, readDeadLetter } from "./dead-letters.ts";
+import { DeadLetters } from "./dead-letters.ts";
 import type { ShardedMap } from "./map-client.ts";
 import { isObject } from "./handler-inputs.ts";
 import type { Names } from "./names.ts";
@@ -37,7 +38,6 @@ import { Queries } from "./queries.ts";
 import { unsealed } from "./sealer.ts";
 import { unexpectedStoreAnswer, withStoreErrors, TransferClient, type TransferOptions } from "./transfer-client.ts";
 
-const PAGE = 500;
 const READ_TIMEOUT_MS = 10_000;
 const LONG_TIMEOUT_MS = 300_000;
 
@@ -140,24 +140,8 @@ export class RestateOperator {
 
   /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
   letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
-    return withStoreErrors(async () => {
-      checkWholeNumber("limit", limit);
-      const map = this.#client.maps.shardedMap(DEAD_LETTERS.name, DEAD_LETTERS.shards);
-      const letters: DeadLetter[] = [];
-      for (let after: string | undefined; ;) {
-        const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-        for (const [, value] of page)
-          try {
-            letters.push(...readDeadLetter(this.#client, value));
-            if (letters.length >= limit) return letters;
-          } catch (error) {
-            if (!(error instanceof StoreError) || damaged === undefined) throw error;
-            damaged(error);
-          }
-        if (page.length < PAGE) return letters;
-        after = page.at(-1)?.[0];
-      }
-    });
+    const report = damaged && ((error: EngineError) => damaged(new StoreError("STORE_CORRUPT", error.message, { cause: error })));
+    return withStoreErrors(async () => this.#letters.list(limit, report));
   }
 
   /**
@@ -194,7 +178,8 @@ export class RestateOperator {
 
   /** Replays or drops a dead letter. False if there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
-    return withStoreErrors(async () => this.#letters.settle(messageId, fate));
+    // Without a secret, no one has read what is dropped here.
+    return withStoreErrors(async () => this.#letters.settle(messageId, fate, fate === "replay" || this.#client.sealer === undefined));
   }
 
   /** Indexes that nodes have declared. */

@@ -6,6 +6,7 @@ import { verify } from "../../core/chain/index.ts";
 import { type ChainEvent, type Clock } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
+import { AdminApi } from "./admin-api.ts";
 import { RetryingIngress } from "./ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
@@ -37,10 +38,11 @@ class Waiting implements Clock {
 }
 
 /** Over HTTP, like a server's ingress. */
-async function queriesOf(world: World, patience: Clock) {
+async function queriesOf(world: World, patience: Clock, onRequest: (handler: string) => void = () => undefined) {
   const server = createServer((request, response) => {
     void (async () => {
       const [object = "", key = "", handler = ""] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
+      onRequest(handler);
       const input: unknown = JSON.parse(await text(request));
       const answer = await world.ask({ object, key, handler }, input);
       response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
@@ -154,4 +156,31 @@ void test("a history after no whole number, and a list of no whole number, are r
     if (wrong !== Infinity) await assert.rejects(on.queries.list({ limit: wrong }), { code: "BAD_QUERY" });
   }
   assert.equal((await history(on.queries, -1)).length, 1);
+});
+
+void test("a short list reads few actors, however many there are", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  for (let n = 10; n < 60; n += 1) await world.call({ to: `tally/${n}`, action: "add", args: null, start: null });
+  let heads = 0;
+  await using stage = await queriesOf(world, new Waiting(), (handler) => (heads += Number(handler === "head")));
+  assert.deepEqual(
+    (await stage.queries.list({ kind: "tally", limit: 2 })).map(({ id }) => id),
+    ["tally/10", "tally/11"],
+  );
+  assert.ok(heads <= 16, `${heads} were read`);
+  for (let n = 10; n < 58; n += 1) await world.stop(`tally/${n}`, "over");
+  assert.equal((await stage.queries.list({ kind: "tally", live: true, limit: 5 })).length, 2);
+});
+
+void test("the admin API may be below a path, behind a proxy", async () => {
+  const world = new World({ kinds: [] });
+  const paths: unknown[] = [];
+  await using loopback = await onLoopback(
+    createServer((request, response) => {
+      paths.push(request.url);
+      response.end(JSON.stringify({ services: [{ name: "actor-tally" }], rows: [] }));
+    }),
+  );
+  for (const end of ["", "/"]) assert.deepEqual(await new AdminApi(`${loopback.url}/restate${end}`, world.names).kinds(), ["tally"]);
+  assert.deepEqual(paths, ["/restate/services", "/restate/services"]);
 });

@@ -87,7 +87,9 @@ export class Queries {
       const from = after !== undefined && one === kindOf(after) ? after : undefined;
       const map = this.#map(owner === undefined ? actorsOfKind(one) : actorsOfOwner(owner));
       for (let last: string | undefined = from; found.length < limit;) {
-        const entries = await map.list({ prefix: `${one}/`, limit: PAGE, ...(last === undefined ? {} : { after: last }) });
+        // Each is read, so no more than are needed. Some may not count.
+        const size = Math.min(Math.max(limit - found.length, CONCURRENCY), PAGE);
+        const entries = await map.list({ prefix: `${one}/`, limit: size, ...(last === undefined ? {} : { after: last }) });
         const ids = entries.map(([key]) => key).filter(isAddress);
         const heads = await this.#heads(ids);
         for (const [n, head] of heads.entries()) {
@@ -97,7 +99,7 @@ export class Queries {
           if (live === true && status === "stopped") continue;
           if (found.length < limit) found.push({ id, seq, head: event, status });
         }
-        if (entries.length < PAGE) break;
+        if (entries.length < size) break;
         last = entries.at(-1)?.[0];
       }
     }

@@ -80,6 +80,8 @@ export class RestateEngine implements Engine {
   readonly traits = TRAITS;
   readonly #node: Node;
   #phase: "open" | "draining" | "closed" = "open";
+  /** Calls that are not answered yet. */
+  #callers = 0;
   #whenQuiet: (() => void) | undefined;
 
   private constructor(node: Node) {
@@ -133,16 +135,17 @@ export class RestateEngine implements Engine {
   call(outgoing: Outgoing, options?: CallOptions): Promise<Reply>;
   async call(outgoing: Outgoing, options: CallOptions = {}): Promise<unknown> {
     const message = this.#stamped(outgoing, options);
-    const { calls } = this.#node;
+    this.#callers += 1;
     try {
-      return await calls.call(message, options);
+      return await this.#node.calls.call(message, options);
     } catch (error) {
       // The message becomes text before anything else happens.
       const refusal = error instanceof TypeError ? invalidMessageReply(error, message) : undefined;
       if (refusal === undefined) throw error;
       return refusal;
     } finally {
-      if (calls.size === 0) this.#whenQuiet?.();
+      this.#callers -= 1;
+      if (this.#callers === 0) this.#whenQuiet?.();
     }
   }
 
@@ -241,9 +244,9 @@ export class RestateEngine implements Engine {
     return this.#node.indexRows;
   }
 
-  /** Messages that failed three times, oldest first. */
+  /** Messages that failed three times, oldest first. Those that cannot be opened, with this node's secret, are reported as faults. */
   letters(limit = 1_000): Promise<readonly DeadLetter[]> {
-    return this.#guarded(() => this.#node.letters.list(limit));
+    return this.#guarded(() => this.#node.deadLetters(limit));
   }
 
   /** Replays or drops a dead letter. False if there is none of that id. */
@@ -255,12 +258,13 @@ export class RestateEngine implements Engine {
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "closed") return;
     this.#phase = "draining";
-    const { calls, ingressOptions } = this.#node;
+    const { ingressOptions } = this.#node;
     const over = new AbortController();
     const undo = ingressOptions.clock.after(graceMs, () => over.abort());
     if (graceMs <= 0) over.abort();
-    // Callers of this node first: their turns may run here.
-    if (calls.size > 0 && !over.signal.aborted) {
+    // Callers of this node first: their turns may run here. Not calls that work makes, which end with the turns, and on a busy node never
+    // all at once.
+    if (this.#callers > 0 && !over.signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#whenQuiet = resolve;
         over.signal.addEventListener("abort", () => resolve(), { once: true });

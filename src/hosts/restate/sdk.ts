@@ -102,6 +102,12 @@ export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
   return typeof handlers["object"]["exclusive"] === "function" && typeof handlers["object"]["shared"] === "function";
 }
 
+/**
+ * A hundred years. The server counts time in 64 bits: with `Infinity` a handler would fail for ever, and a longer time might be over at
+ * once.
+ */
+export const LONGEST_MS = 3_155_760_000_000;
+
 /** Makes a delayed send. */
 export type SendLater = (to: Handler, input: unknown, afterMs: number) => void;
 
@@ -124,11 +130,9 @@ export function durableContext(sdk: RestateSdk, context: ExclusiveContext, later
       return answers;
     },
     send(to, input, afterMs) {
-      if (later !== undefined && afterMs !== undefined) return later(to, input, afterMs);
-      context.genericSend({
-        ...genericCall(sdk, to, input),
-        ...(afterMs === undefined || afterMs <= 0 ? {} : { delay: Math.ceil(afterMs) }),
-      });
+      const delay = afterMs === undefined ? undefined : Math.min(Math.ceil(afterMs), LONGEST_MS);
+      if (later !== undefined && delay !== undefined) return later(to, input, delay);
+      context.genericSend({ ...genericCall(sdk, to, input), ...(delay === undefined || delay <= 0 ? {} : { delay }) });
     },
     sleep: (ms) => cancellable(context.sleep(ms)),
   };

@@ -19,7 +19,7 @@ const MISSES = 2;
 /** True if a Restate server answers at this address. */
 export async function isUp(base: string, withinMs: number): Promise<boolean> {
   try {
-    const response = await fetch(new URL("/restate/health", base), { signal: AbortSignal.timeout(withinMs) });
+    const response = await fetch(`${base.replace(/\/+$/, "")}/restate/health`, { signal: AbortSignal.timeout(withinMs) });
     await response.body?.cancel();
     // A proxy that hides this path answers, too; one without a backend answers 5xx.
     return response.status < 500;

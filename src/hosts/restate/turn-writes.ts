@@ -85,12 +85,6 @@ export function startFrom(kind: Kind, id: ActorId, stored: StoredActor, strict: 
 
 const isEngineError = (error: unknown): error is EngineError => error instanceof Error && error.name === "EngineError";
 
-/** A timer to set. */
-interface Timer {
-  readonly name: string;
-  readonly wake: SetWake;
-}
-
 /** What a turn writes, ready to be set and sent: from here on nothing throws. */
 export interface TurnWrites {
   /** Text of the actor's own key. */
@@ -98,7 +92,8 @@ export interface TurnWrites {
   readonly life: string;
   /** Messages. Those of a stopped actor are sent once its children have stopped. */
   readonly out: readonly Message[];
-  readonly timers: readonly Timer[];
+  /** To set. */
+  readonly timers: readonly (readonly [name: string, wake: SetWake])[];
   /** For the archive, in this order. */
   readonly archived: readonly ArchiveInput[];
   readonly blocks: readonly Block[];
@@ -162,9 +157,7 @@ export function turnWrites(
   const before = born ? {} : base.extra.wakes;
   // Restate has forgotten the timer that fired; after the clock was set back, its next time may be the same.
   const fired = wakeNameIn(message.id, row.life);
-  const timers = Object.entries(row.wakes).flatMap(([name, wake]) =>
-    getOwn(before, name)?.at === wake.at && name !== fired ? [] : [{ name, wake }],
-  );
+  const timers = Object.entries(row.wakes).filter(([name, { at }]) => getOwn(before, name)?.at !== at || name === fired);
   const { emit } = plan;
   const change: ActorHead = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   const text = storedActorText(next);

@@ -1,11 +1,18 @@
 // Owns: the tests of engines about callers: keys, deadlines, `later`, watchers, lists. Does not own: opening the engine (engine-stage.ts).
 import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
-import type { Engine, Reply } from "../../core/contract/index.ts";
+import type { Catalogue, Engine, Reply } from "../../core/contract/index.ts";
 import { settle, until } from "../simulated-clock.ts";
 import { A, B, type EngineTests, logged, logOf, objectOf } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf } from "./turn-suite.ts";
+
+/** `get` only reads. */
+const READING: Catalogue = {
+  tools: [{ name: "get", definition: { name: "get", inputSchema: { type: "object" } }, action: "get", readOnly: true }],
+  resources: [],
+  prompts: [],
+};
 
 export function callTests(name: string, { it, itInMemory }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");
@@ -137,6 +144,49 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       await refused(again.call(say("later", null, { to: A }), { key: "later" }));
       assert.deepEqual(await again.call(say("later", { n: 1 }, { to: A }), { key: "later" }), { ok: 7 });
       assert.equal((await tallyOf(again, A)).n, 2);
+    });
+
+    it(
+      "C4 what only reads reads again, whatever its key was used for",
+      async ({ engine }) => {
+        assert.deepEqual(await engine.call(say("add", null, { to: A }), { key: "k" }), { ok: 1 });
+        assert.deepEqual(await engine.call(say("get", null, { to: A }), { key: "k" }), { ok: 1 });
+      },
+      { kinds: (hooks) => [tallyKind("tally", {}, hooks, { catalogue: READING, view: () => ({ ok: null }) })] },
+    );
+
+    it(
+      "C4 the actor of a keyed call is found for as long as its reply is remembered",
+      async ({ engine, clock }) => {
+        const viewer = { principal: "ann", scopes: [] };
+        const later = engine.call({ ...say("later", null, { to: A }), viewer }, { key: "k" });
+        await logged(engine, A, /^later /);
+        await clock.advance(900);
+        await engine.call(say("answer", { value: 7 }, { to: A }));
+        assert.deepEqual(await later, { ok: 7 });
+        await clock.advance(500);
+        assert.equal(await engine.keyed?.("tally", viewer, "k"), A);
+      },
+      { keyMs: 1_000 },
+    );
+
+    it("a deadline that never comes is none", async ({ engine }) => {
+      assert.deepEqual(await engine.call(say("add", null, { to: A, deadline: Infinity })), { ok: 1 });
+      const { message } = readBody((await chainOf(engine, A)).at(-1) ?? assert.fail()) ?? {};
+      assert.ok(!("deadline" in objectOf(message)));
+    });
+
+    it(
+      "work without a limit calls others",
+      async ({ engine }) => {
+        assert.deepEqual(await engine.call(say("call", { to: B, action: "add", start: null }, { to: A })), { ok: 1 });
+      },
+      { policy: { workMs: Infinity } },
+    );
+
+    it("a limit that is lifted for one actor falls back to that of its kind", async ({ engine }) => {
+      const policy = { maxStateBytes: Infinity, mailbox: Infinity };
+      assert.deepEqual(await engine.call({ ...say("add", null, { to: A }), policy }), { ok: 1 });
     });
 
     it(

@@ -31,6 +31,18 @@ export function failureTests(name: string, { it }: EngineTests): void {
     );
 
     it(
+      "work whose call fails has crashed itself: its caller does not get the code of that call",
+      async ({ engine }) => {
+        const call = (what: JsonObject): Promise<unknown> => engine.call(say("call", what, { to: A }));
+        await engine.call(say("add", null, { to: A }));
+        await assert.rejects(call({ to: B, action: "add" }), { code: "CRASHED", applied: false });
+        await assert.rejects(call({ to: "unknown/b", action: "add" }), { code: "CRASHED", applied: false });
+        await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED" });
+      },
+      { policy: { restart: { max: 1, withinMs: 1_000_000 } } },
+    );
+
+    it(
       "a parent is notified of a child's failure, and only it restarts the child, before its messages",
       async ({ engine, clock }) => {
         await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));

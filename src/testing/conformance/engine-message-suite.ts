@@ -83,6 +83,12 @@ export function messageTests(name: string, { it }: EngineTests): void {
       await logged(engine, A, 'answered string tally/b {"ok":"now"}');
     });
 
+    it("a message to a kind that there is not is a dead letter, and its sender gets the refusal", async ({ engine, clock }) => {
+      await engine.call(say("send", { to: "unknown/b", action: "add", replyAs: "answered" }, { to: A }));
+      await clock.advance(1_000);
+      await logged(engine, A, /^answered string unknown\/b .*UNKNOWN_KIND/);
+    });
+
     it("`send` from outside settles when durable, and is delivered after a restart", async ({ engine, opened }) => {
       await engine.send(say("note", { text: "from a door" }, { to: A }));
       const again = await opened.reopen();

@@ -1,6 +1,7 @@
 // Owns: how commands fail: exit codes, errors and their wording. Does not own: printing them (run-program.ts).
 import { type OperationCode, OperationError } from "../bridges/operate/operation-error.ts";
-import { TroupeError } from "../core/contract/index.ts";
+import { EngineError, TroupeError } from "../core/contract/index.ts";
+import { hasBegun } from "../core/contract/internal.ts";
 
 /** Exit codes, documented in docs/guide/cli.md. */
 export const EXIT = {
@@ -90,7 +91,10 @@ export const rewordForCommands = (error: unknown, operation: string, actor: stri
         `There is no actor ${actor}${place === undefined ? "" : ` in ${place}`}${operation === "call" ? ": add --start to begin it." : '; "troupe actors" lists them.'}`,
       );
     case "ACTOR_STOPPED":
-      return operation === "call" ? say(`${actor} has stopped: add --start to begin another life of it.`) : error;
+      // What was stopped at work is not to be done again without a look.
+      return operation === "call" && !(error instanceof EngineError && hasBegun(error) === true)
+        ? say(`${actor} has stopped: add --start to begin another life of it.`)
+        : error;
     case "UNKNOWN_KIND":
       return say(`No module here defines the kind "${kind}": serve one that does, or where no server runs, name it with --module.`);
     default:

@@ -250,6 +250,36 @@ test("requests without a session_id may have the same id, since they may be thos
   assert.equal(w.connects(), 1);
 });
 
+test("without a session_id a notifications/cancelled ends nothing if several clients may be meant", async () => {
+  await using w = world();
+  const cancel = async (requestId: number): Promise<void> => {
+    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } }, ANN, undefined);
+    await settle();
+  };
+  const begin = async (name: string) => {
+    const running = w.tunnel.request(call(1, "wait", { name }), ANN, undefined);
+    const end = running.then(
+      (response) => response?.["id"],
+      (error: unknown) => Object(error)["type"],
+    );
+    await until("it waits", () => w.waiting.has(name));
+    return { end };
+  };
+  const [one, two] = [await begin("a"), await begin("b")];
+  await cancel(1);
+  w.waiting.get("a")?.();
+  assert.equal(await one.end, 1);
+  await w.tunnel.request(initialize(2, "2024-11-05"), ANN, undefined);
+  const three = await begin("c");
+  await cancel(1);
+  assert.deepEqual(w.aborted, []);
+  w.waiting.get("c")?.();
+  assert.equal(await three.end, 1);
+  await cancel(1);
+  assert.equal(await two.end, "cancelled", "the only one of that id, although it has another one here, in a session that was replaced");
+  assert.deepEqual(w.aborted, ["b"]);
+});
+
 test("batches and subscriptions/listen are refused, with an alternative", async () => {
   await using w = world();
   await assert.rejects(w.tunnel.request([list(1)], ANN, "s"), { type: "protocol_error", message: /packet of its own/ });

@@ -85,7 +85,7 @@ export class McpTunnel implements Closable {
       // Without a session_id, clients of one user share a session without knowing each other, and most begin to count at 1.
       const id = session === undefined ? connection.freeId(parsed.id) : parsed.id;
       const sent = begins ? withoutClientRequests(parsed.message) : parsed.message;
-      const answer = connection.request(id, id === parsed.id ? sent : { ...sent, id });
+      const answer = connection.request(id, id === parsed.id ? sent : { ...sent, id }, parsed.id);
       const response = await this.#withTimeout(connection, id, answer, options.signal);
       return response["id"] === id ? { ...response, id: parsed.id } : response;
     } finally {
@@ -134,11 +134,22 @@ export class McpTunnel implements Closable {
 
   #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
     if (caller.principal === undefined) return undefined;
+    if (cancels !== undefined && session === undefined) return this.#cancelOnly(cancels, caller);
     for (const modern of [false, true]) {
       const connection = this.#open.get(keyOf(caller, session, modern))?.connection;
       if (cancels === undefined) connection?.notify(message);
       else connection?.cancel(cancels, cancelled());
     }
+    return undefined;
+  }
+
+  /** Without a session_id, several clients of the user may have given this id: it is then unknown whose request is meant, and all go on. */
+  #cancelOnly(given: RpcId, caller: Caller): undefined {
+    const running = [false, true]
+      .flatMap((modern) => this.#open.inUse(keyOf(caller, undefined, modern)))
+      .flatMap(({ connection }) => connection.idsOf(given).map((id) => ({ connection, id })));
+    const [only, ...others] = running;
+    if (others.length === 0) only?.connection.cancel(only.id, cancelled());
     return undefined;
   }
 
@@ -222,6 +233,11 @@ export class TunnelSessions {
     return open;
   }
 
+  /** Those of that key whose requests run: also the ones that another `initialize` has replaced. */
+  inUse(key: string): readonly TunnelSession[] {
+    return [...this.#open].flatMap(([one, open]) => (open.activeRequests > 0 && (one === key || one.startsWith(`${key} `)) ? [open] : []));
+  }
+
   /**
    * Evicts sessions until there is room for that key. One in use that has the key goes on under another one until its requests have been
    * answered, since they may be those of another client of the same user. Throws `rate_limited` if all candidates are in use, `cancelled` once closed.
@@ -236,7 +252,7 @@ export class TunnelSessions {
     if (before === undefined) return;
     before.isReplaced = true;
     this.#open.delete(key);
-    this.#open.set(`replaced ${(this.#replaced += 1)}`, before);
+    this.#open.set(`${key} ${(this.#replaced += 1)}`, before);
   }
 
   add(key: string, open: TunnelSession): void {

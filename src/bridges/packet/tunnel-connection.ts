@@ -13,6 +13,8 @@ import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 interface PendingRequest {
+  /** The id that its client gave it. */
+  readonly given: RpcId;
   readonly resolve: (response: JsonObject) => void;
   readonly reject: (why: PacketError) => void;
 }
@@ -45,14 +47,22 @@ export class TunnelConnection {
     return free;
   }
 
-  /** Resolves to the response. Rejects with `cancelled` after `cancel`, with `protocol_error` if the id is in use. */
-  request(id: RpcId, message: JsonObject): Promise<JsonObject> {
+  /** The ids here of running requests to which their clients gave this one. */
+  idsOf(given: RpcId): readonly RpcId[] {
+    return [...this.#pending].filter(([, one]) => one.given === given).map(([id]) => id);
+  }
+
+  /**
+   * Resolves to the response. Rejects with `cancelled` after `cancel`, with `protocol_error` if the id is in use. `given`: the id that the
+   * client gave it.
+   */
+  request(id: RpcId, message: JsonObject, given = id): Promise<JsonObject> {
     if (this.#pending.has(id))
       return Promise.reject(
         new PacketError("protocol_error", `A request with the id ${JSON.stringify(id)} is still running: give each its own.`, { id }),
       );
     return new Promise<JsonObject>((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { given, resolve, reject });
       const errorReply = this.notify(message);
       if (errorReply?.["id"] === null && this.#pending.delete(id)) resolve(errorReply);
     });

@@ -112,6 +112,8 @@ describe("foreignServers", () => {
         () => foreignServers({ servers: { odd: { url: "http://127.0.0.1:1", headers: { "x-key": value } } }, clock: all.clock }),
         (error: unknown) => error instanceof Error && /its header x-key/.test(error.message) && !/sec|ret/.test(error.message),
       );
+    const headers = { "x-key": "read from a file\r\n" };
+    await using _sent = foreignServers({ servers: { odd: { url: "http://127.0.0.1:1", headers } }, clock: all.clock });
   });
 
   it("rejects the call whose server died, and restarts the server after a pause", async () => {

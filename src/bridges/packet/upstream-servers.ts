@@ -49,8 +49,10 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
         "BAD_DEFINITION",
         `The tool server ${JSON.stringify(name)} is at no address: give a \`url\` that begins with http:// or https://.`,
       );
-    // Checked here, since the client's error for a header that it cannot send quotes the value, and reaches callers.
-    const [header] = Object.entries(server.headers ?? {}).find(([, value]) => !/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value)) ?? [];
+    // Checked here, since the client's error for a header that it cannot send quotes the value, and reaches callers. It leaves out space and
+    // line feeds around a value, as of one that was read from a file.
+    const [header] =
+      Object.entries(server.headers ?? {}).find(([, value]) => !/^[\t\n\r ]*[\t\u0020-\u007e\u0080-\u00ff]*[\t\n\r ]*$/.test(value)) ?? [];
     if (header !== undefined)
       throw new TroupeError(
         "BAD_DEFINITION",

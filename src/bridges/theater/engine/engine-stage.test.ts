@@ -115,6 +115,19 @@ describe("our engine as a stage", () => {
     assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
   });
 
+  it("the caller of a guest that is stopped at work learns that it had begun", async () => {
+    await using on = await openStage();
+    const { id } = await on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
+    const computing = on.stage.request(id, bytes("l"), never);
+    const waiting = on.stage.request(id, bytes("."), never);
+    const ended = Promise.allSettled([computing, waiting]);
+    await until("one waits", () => on.engine.queued("guest/villain") === 1);
+    await on.stage.stop(id);
+    await ended;
+    await assert.rejects(computing, { code: "ActorNotRunning", message: /was stopped while it worked/ });
+    await assert.rejects(waiting, { code: "ActorNotRunning", message: /has stopped: start_actor begins another/ });
+  });
+
   it("a guest's metrics count calls and failures, time, memory and queue", async () => {
     await using on = await openStage();
     const { stage } = on;

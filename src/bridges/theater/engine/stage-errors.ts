@@ -1,6 +1,6 @@
 // Owns: how errors and replies of the engine and of guests become stage errors and values. Does not own: the codes (stage.ts).
 import { EngineError, isJsonObject, type JsonObject, type Reply, TroupeError } from "../../../core/contract/index.ts";
-import { getOwn, hasOwn } from "../../../core/contract/internal.ts";
+import { getOwn, hasBegun, hasOwn } from "../../../core/contract/internal.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
@@ -33,6 +33,13 @@ const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   NO_ACTOR: "There is no such actor: list_actors tells who is there.",
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
 };
+const STOPPED_AT_WORK = "The actor was stopped while it worked on this: it was not applied, and what it did outside stays done.";
+
+const messageOf = (error: TroupeError): string => {
+  const { code, message }: { readonly code: string; readonly message: string } = error;
+  const hasWorked = error instanceof EngineError && code === "ACTOR_STOPPED" && hasBegun(error) === true;
+  return hasWorked ? STOPPED_AT_WORK : (getOwn(MESSAGES, code) ?? message);
+};
 
 const isReported = (cause: unknown): boolean =>
   cause instanceof TroupeError || cause instanceof ManifestError || cause instanceof WasmError;
@@ -44,8 +51,7 @@ function toStageError(error: unknown, onFault: ((error: unknown) => void) | unde
     return new StageError("InvalidRequest", error.message, { cause: error });
   // A store failed below a guest's work, or its program cannot be loaded here: report that error.
   if (error instanceof EngineError && error.code === "CRASHED" && isReported(error.cause)) return toStageError(error.cause, onFault);
-  if (error instanceof TroupeError)
-    return new StageError(stageCode(error.code), getOwn(MESSAGES, error.code) ?? error.message, { cause: error });
+  if (error instanceof TroupeError) return new StageError(stageCode(error.code), messageOf(error), { cause: error });
   onFault?.(error);
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }

@@ -160,7 +160,10 @@ describe("the package", () => {
         'import { readFileSync } from "node:fs";',
         'import { join } from "node:path";',
         'const names = [new URL("../../data/words.txt", import.meta.url), join(import.meta.dirname, "../../data/words.txt")];',
-        'export const words: string = [...new Set(names.map((name) => readFileSync(name, "utf8")))].join();',
+        // Bundling leaves texts and other names alone.
+        'const source_url: string = "import.meta.url";',
+        'const texts = names.map((name) => readFileSync(name, "utf8"));',
+        'export const words: string = [...new Set([...texts, source_url])].join(" ");',
       ];
       writeFileSync(join(project, "code/lib/words.ts"), reading.join("\n"));
       writeFileSync(join(project, "code/door.ts"), `${readmeExample()}\nexport { words as instructions } from "./lib/words.ts";\n`);
@@ -169,7 +172,7 @@ describe("the package", () => {
       const zip = readFileSync(join(project, "door.mcpb"));
       assert.equal(createHash("sha256").update(zip).digest("hex"), made.sha256);
       const client = await startBundle(zip);
-      assert.equal(client.getInstructions(), "Knock first.");
+      assert.equal(client.getInstructions(), "Knock first. import.meta.url");
       const { content } = await client.callTool({ name: "unlock", arguments: {} });
       await client.close();
       assert.match(JSON.stringify(content), /Click/);

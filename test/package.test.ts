@@ -180,8 +180,10 @@ describe("the package", () => {
 
   test("a bundle has the configuration of capabilities, and what Troupe needs to call other servers", async () => {
     const own = join(project, "own");
-    mkdirSync(own, { recursive: true });
-    symlinkSync(join(root, "node_modules/@modelcontextprotocol"), join(project, "node_modules/@modelcontextprotocol"));
+    // Not in the project's own folder of packages: npm would remove what a link to a scope leads to.
+    mkdirSync(join(own, "node_modules/@modelcontextprotocol"), { recursive: true });
+    const client = "node_modules/@modelcontextprotocol/client";
+    symlinkSync(join(root, client), join(own, client));
     const dependencies = { "@modelcontextprotocol/client": version("@modelcontextprotocol/client") };
     writeFileSync(join(own, "package.json"), JSON.stringify({ name: "own", version: "1.0.0", type: "module", dependencies }));
     writeFileSync(
@@ -196,10 +198,10 @@ describe("the package", () => {
     writeFileSync(join(project, "door.js"), readmeExample());
     writeFileSync(join(own, "capabilities.json"), JSON.stringify({ mcp: { expose_capabilities: ["ask"], servers: { other } } }));
     await bundle(own);
-    const client = await startBundle(readFileSync(join(own, "own.mcpb")));
-    const { tools } = await client.listTools();
-    const { content } = await client.callTool({ name: "ask", arguments: {} });
-    await client.close();
+    const started = await startBundle(readFileSync(join(own, "own.mcpb")));
+    const { tools } = await started.listTools();
+    const { content } = await started.callTool({ name: "ask", arguments: {} });
+    await started.close();
     assert.deepEqual(
       tools.map(({ name }) => name),
       ["ask"],

@@ -90,3 +90,12 @@ test("the bounds of a content store are numbers of bytes", () => {
       message: "totalBytes has to be a number of bytes, or Infinity.",
     });
 });
+
+test("limits that may be absent in effect may be Infinity", async () => {
+  const mounted = { connect: async () => undefined, close: async () => undefined };
+  const limits = { callMs: Infinity, askMs: Infinity, listMs: Infinity, maxServers: Infinity, maxListed: Infinity, maxLength: Infinity };
+  await using _ = fromMcpServer(() => mounted, limits);
+  await using __ = memorySessionStore({ sessions: Infinity });
+  await using ___ = memoryStreamStore({ sessions: Infinity, totalBytes: Infinity });
+  assert.throws(() => memorySessionStore({ sessions: NaN }), { code: "BAD_OPTION" });
+});

@@ -160,7 +160,10 @@ describe("the package", () => {
         'import { readFileSync } from "node:fs";',
         'import { join } from "node:path";',
         'const names = [new URL("../../data/words.txt", import.meta.url), join(import.meta.dirname, "../../data/words.txt")];',
-        'export const words: string = [...new Set(names.map((name) => readFileSync(name, "utf8")))].join();',
+        // Bundling leaves texts and other names alone.
+        'const source_url: string = "import.meta.url";',
+        'const texts = names.map((name) => readFileSync(name, "utf8"));',
+        'export const words: string = [...new Set([...texts, source_url])].join(" ");',
       ];
       writeFileSync(join(project, "code/lib/words.ts"), reading.join("\n"));
       writeFileSync(join(project, "code/door.ts"), `${readmeExample()}\nexport { words as instructions } from "./lib/words.ts";\n`);
@@ -169,7 +172,7 @@ describe("the package", () => {
       const zip = readFileSync(join(project, "door.mcpb"));
       assert.equal(createHash("sha256").update(zip).digest("hex"), made.sha256);
       const client = await startBundle(zip);
-      assert.equal(client.getInstructions(), "Knock first.");
+      assert.equal(client.getInstructions(), "Knock first. import.meta.url");
       const { content } = await client.callTool({ name: "unlock", arguments: {} });
       await client.close();
       assert.match(JSON.stringify(content), /Click/);
@@ -177,8 +180,10 @@ describe("the package", () => {
 
   test("a bundle has the configuration of capabilities, and what Troupe needs to call other servers", async () => {
     const own = join(project, "own");
-    mkdirSync(own, { recursive: true });
-    symlinkSync(join(root, "node_modules/@modelcontextprotocol"), join(project, "node_modules/@modelcontextprotocol"));
+    // Not in the project's own folder of packages: npm would remove what a link to a scope leads to.
+    mkdirSync(join(own, "node_modules/@modelcontextprotocol"), { recursive: true });
+    const client = "node_modules/@modelcontextprotocol/client";
+    symlinkSync(join(root, client), join(own, client));
     const dependencies = { "@modelcontextprotocol/client": version("@modelcontextprotocol/client") };
     writeFileSync(join(own, "package.json"), JSON.stringify({ name: "own", version: "1.0.0", type: "module", dependencies }));
     writeFileSync(
@@ -193,10 +198,10 @@ describe("the package", () => {
     writeFileSync(join(project, "door.js"), readmeExample());
     writeFileSync(join(own, "capabilities.json"), JSON.stringify({ mcp: { expose_capabilities: ["ask"], servers: { other } } }));
     await bundle(own);
-    const client = await startBundle(readFileSync(join(own, "own.mcpb")));
-    const { tools } = await client.listTools();
-    const { content } = await client.callTool({ name: "ask", arguments: {} });
-    await client.close();
+    const started = await startBundle(readFileSync(join(own, "own.mcpb")));
+    const { tools } = await started.listTools();
+    const { content } = await started.callTool({ name: "ask", arguments: {} });
+    await started.close();
     assert.deepEqual(
       tools.map(({ name }) => name),
       ["ask"],

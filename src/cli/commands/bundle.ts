@@ -86,26 +86,49 @@ const addPackages = (files: Files, roots: readonly Root[]): void => {
 const isRolldown = (loaded: unknown): loaded is typeof rolldownPackage =>
   typeof loaded === "object" && loaded !== null && "rolldown" in loaded && typeof loaded.rolldown === "function";
 
-/**
- * Bundled code is in another folder than its sources, while what it reads by `import.meta` is where it was. Replaced as text, since a name
- * does no harm in a comment or a string either.
- */
+/** Where a member of `import.meta` is in a source. */
+interface MetaMember {
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+}
+
+/** Those below a node of a syntax tree. */
+const metaMembers = (node: unknown): readonly MetaMember[] => {
+  if (Array.isArray(node)) return node.flatMap(metaMembers);
+  if (!isJsonObject(node)) return [];
+  const { type, object, property, start, end } = node;
+  const isMeta = type === "MemberExpression" && isJsonObject(object) && object["type"] === "MetaProperty" && isJsonObject(property);
+  if (!isMeta || typeof start !== "number" || typeof end !== "number") return Object.values(node).flatMap(metaMembers);
+  const name = property["name"] ?? property["value"];
+  return typeof name === "string" ? [{ start, end, name }] : [];
+};
+
+const isSource = (moduleType: string): moduleType is "js" | "jsx" | "ts" | "tsx" => /^[jt]sx?$/.test(moduleType);
+
+/** Bundled code is in another folder than its sources, while what it reads by `import.meta` is where it was. */
 const sourcePlaces = (folder: string): rolldownPackage.Plugin => ({
   name: "source-places",
-  transform(code, file) {
+  transform(code, file, { moduleType }) {
     if (!file.startsWith(realpathSync(folder) + sep) || file.includes(`${sep}node_modules${sep}`)) return null;
+    if (!isSource(moduleType) || !code.includes("import.meta")) return null;
     const place = inProject(file, folder).split("/").map(encodeURIComponent).join("/");
     const url = `new URL("../${place}", import.meta.url)`;
     const path = `process.getBuiltinModule("node:url").fileURLToPath(${url})`;
-    const values = { url: `${url}.href`, filename: path, dirname: `process.getBuiltinModule("node:path").dirname(${path})` };
-    let names = "";
-    const changed = code.replaceAll(/\bimport\.meta\.(url|filename|dirname)\b/g, (_, member: keyof typeof values) => {
-      const name = `source_${member}`;
-      if (!names.includes(name)) names += `var ${name} = ${values[member]};`;
-      return name;
-    });
-    const [program = ""] = /^#!.*\n/.exec(code) ?? [];
-    return names === "" ? null : `${program}${names}${changed.slice(program.length)}`;
+    const values = new Map([
+      ["url", `${url}.href`],
+      ["filename", path],
+      ["dirname", `process.getBuiltinModule("node:path").dirname(${path})`],
+    ]);
+    let changed = "";
+    let from = 0;
+    for (const { start, end, name } of metaMembers(this.parse(code, { lang: moduleType })).toSorted((a, b) => a.start - b.start)) {
+      const value = values.get(name);
+      if (value === undefined) continue;
+      changed += code.slice(from, start) + value;
+      from = end;
+    }
+    return from === 0 ? null : changed + code.slice(from);
   },
 });
 

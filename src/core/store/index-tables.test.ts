@@ -376,6 +376,37 @@ test("rows changed last that an earlier version has written are read, and moved 
   assert.deepEqual((await store.indexes?.verify("all", () => before, 10))?.flaws, []);
 });
 
+test("rows that a restart has left to be moved stay in the file, although bodies of two kinds are erased at once", async () => {
+  using directory = temporary();
+  const row = (a: number): IndexedRow => ({ data: `{"a":${a}}`, columns: [a, null] });
+  const shapes = ["door", "lamp"].map((kind): IndexShape => ({ ...SHAPE, name: kind, kind }));
+  const found = async (store: Store): Promise<readonly (number | undefined)[]> => {
+    const query: RowQuery = { conditions: [{ column: 0, in: [2] }], descending: false, limit: 1, count: true };
+    return Promise.all(shapes.map(async ({ name }) => (await store.indexes?.query(name, query))?.count));
+  };
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const shape of shapes) {
+      await store.indexes?.declare(shape);
+      await store.indexes?.build(shape.name, () => undefined, 10);
+    }
+    for (const id of ["door/a", "lamp/b", "lamp/c"] as const) {
+      const writer = new ChainWriter(id);
+      const [index = ""] = id.split("/");
+      await store.commit(id, writer.next({ indexed: [{ index, after: row(1) }] }));
+      await store.commit(id, writer.next({ full: true, indexed: [{ index, before: row(1), after: row(2) }] }));
+    }
+  }
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const shape of shapes) await store.indexes?.declare(shape);
+    await Promise.all([store.erase("door/a", 2), store.erase("lamp/b", 2)]);
+    assert.deepEqual(await found(store), [1, 2]);
+  }
+  await using store = sqliteStore({ directory: directory.path, readOnly: true });
+  assert.deepEqual(await found(store), [1, 2]);
+});
+
 test("pages of an index are read in its order, without sorting", async () => {
   using directory = temporary();
   {

@@ -1,13 +1,13 @@
 // Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sqlite-sessions.ts).
 
 import {
-  ABOVE_ZERO,
   changedSession,
   checkOptions,
   type Closable,
   eventId,
   isJsonObject,
   type Json,
+  type OptionRule,
   type OptionTable,
   readEventId,
   type SessionRow,
@@ -33,8 +33,10 @@ export interface MemoryStreamBounds extends MemoryBounds {
   readonly totalBytes?: number;
 }
 
+const MOST: OptionRule = ["a number above 0, or Infinity", (value) => typeof value === "number" && value > 0];
+
 const STREAM_OPTIONS: OptionTable<StreamBounds & MemoryStreamBounds> = {
-  sessions: ABOVE_ZERO,
+  sessions: MOST,
   totalBytes: true,
   messages: true,
   bytes: true,
@@ -61,7 +63,7 @@ function setBounded<T>(map: Map<string, T>, key: string, value: T, max: number):
 
 /** Sessions that live as long as the process. */
 export function memorySessionStore(bounds: MemoryBounds = {}): SessionStore & Closable {
-  checkOptions("memorySessionStore", bounds, { sessions: ABOVE_ZERO });
+  checkOptions("memorySessionStore", bounds, { sessions: MOST });
   const { sessions: max = MAX_SESSIONS } = bounds;
   const rows = new Map<string, SessionRow>();
   let open = true;

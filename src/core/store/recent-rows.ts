@@ -22,7 +22,9 @@ const MAX_ENTRIES = 1_500;
 /** Of all lists. With more, all rows are moved. */
 const MAX_CHARACTERS = 500_000;
 
-export interface RecentRow extends Pick<IndexedRow, "data" | "columns"> {
+export interface RecentRow extends Pick<IndexedRow, "data"> {
+  /** Set once its index is asked for, where the row was read from the file. */
+  columns: IndexedRow["columns"];
   /** The index, by its number. */
   readonly content: number;
   /** The actor, by its number. */
@@ -91,7 +93,8 @@ export class RecentRows {
     if (this.#withoutColumns.delete(content))
       for (const row of rows.values()) {
         const members = tryParseJson(row.data);
-        if (isJsonObject(members)) rows.set(row.pk, { ...row, columns: indexedColumns(fields, members) });
+        // In place: it may be one that is to be written at the end of this transaction.
+        if (isJsonObject(members)) row.columns = indexedColumns(fields, members);
       }
     return rows;
   }
@@ -265,6 +268,7 @@ function rowIn(values: Json): RecentRow | Removed | undefined {
   if (values.length === 2) return { content, pk };
   if (typeof key !== "string" || (owner !== null && typeof owner !== "string")) return undefined;
   // Earlier versions wrote the members as text, and then the columns.
-  const data = typeof members === "string" ? members : isJsonObject(members) ? JSON.stringify(members) : undefined;
-  return data === undefined ? undefined : { content, pk, key, owner, data, columns: [] };
+  const isText = typeof members === "string";
+  if (!isJsonObject(isText ? tryParseJson(members) : members)) return undefined;
+  return { content, pk, key, owner, data: isText ? members : JSON.stringify(members), columns: [] };
 }

@@ -192,6 +192,11 @@ export class ClientNotifications implements Job {
     return this.#uris?.has(uri) === true;
   }
 
+  /** It is subscribed, and something is offered under it. */
+  watches(uri: string): boolean {
+    return this.#uris?.get(uri)?.ref !== undefined;
+  }
+
   /** Records that the client was sent this list. */
   recordList(lists: Lists, list: keyof Lists): void {
     // It may be newer than the surface of the flag.

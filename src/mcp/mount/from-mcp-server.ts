@@ -1,7 +1,6 @@
 // Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
-import { TEXT, OBJECT, DURATION } from "../../core/contract/internal.ts";
+import { OBJECT, TEXT } from "../../core/contract/internal.ts";
 import {
-  ABOVE_ZERO,
   type CallOptions,
   type Catalogue,
   checkOptions,
@@ -13,6 +12,7 @@ import {
   type Json,
   type JsonObject,
   type OfferRef,
+  type OptionRule,
   type OptionTable,
   type Reply,
   type Source,
@@ -213,18 +213,21 @@ export interface McpServerSource extends Source, Closable {
   readonly ready: Promise<void>;
 }
 
+const TIME: OptionRule = ["a number of milliseconds, 0 or more, or Infinity", (value) => typeof value === "number" && value >= 0];
+const MOST: OptionRule = ["a number above 0, or Infinity", (value) => typeof value === "number" && value > 0];
+
 const OPTIONS: OptionTable<McpServerOptions> = {
   instructions: TEXT,
   authInfo: FUNCTION,
   clientCapabilities: OBJECT,
-  callMs: DURATION,
-  listMs: DURATION,
-  askMs: DURATION,
+  callMs: TIME,
+  listMs: TIME,
+  askMs: TIME,
   idleMs: true,
-  maxServers: ABOVE_ZERO,
+  maxServers: MOST,
   maxAsking: true,
-  maxListed: ABOVE_ZERO,
-  maxLength: ABOVE_ZERO,
+  maxListed: MOST,
+  maxLength: MOST,
   onLog: FUNCTION,
   onFault: FUNCTION,
   clock: true,

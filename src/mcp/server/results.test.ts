@@ -69,6 +69,21 @@ test("a valid result is sent as transformed by its schema; a failure is not chec
   assert.deepEqual(await call("pair"), { ok: ["a", 1] });
 });
 
+test("the schema of a result that is often undefined is written and compiled once", async () => {
+  const { server, tool, call } = resultsServer();
+  await using _ = server;
+  let written = 0;
+  const output = () => {
+    written += 1;
+    return { type: ["object", "null"] };
+  };
+  const validate = (value: unknown) => ({ value });
+  tool("nothing", { "~standard": { version: 1, vendor: "own", validate, jsonSchema: { input: output, output } } }, () => undefined);
+  const atFirst = await call("nothing").then(() => written);
+  for (let n = 0; n < 3; n += 1) assert.deepEqual(await call("nothing"), { ok: null });
+  assert.equal(written, atFirst);
+});
+
 test("a failure of a resource or a prompt is refused with a hint at refuse(), not sent as its content", async () => {
   const { server, heard } = resultsServer();
   await using _ = server;

@@ -35,6 +35,7 @@ import {
   isRefusal,
   isTexts,
   Listeners,
+  memoize,
   notify,
   OBJECT,
   ON_TIMEOUT,
@@ -343,12 +344,15 @@ async function fitting(value: unknown, where: string, output: Schema): Promise<J
   return toJson({ ...value, structured: await fitted(value["structured"], where, output) }, where);
 }
 
+// Once for each schema: to write and compile it takes some milliseconds.
+const allowsNull = memoize((output: Schema): boolean => !("wrong" in checkJson(toJsonSchema(output, "output", "`output`"), null)));
+
 async function fitted(value: unknown, where: string, output: Schema): Promise<unknown> {
   // A library's own schema may take more than JSON, and make JSON of it.
   const checked = await check(output, isStandard(output) ? value : toJson(value, where));
   if ("wrong" in checked) throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
   // JSON has no `undefined`: clients get null, and refuse a result that is not of the JSON Schema they have.
-  if (checked.value === undefined && "wrong" in checkJson(toJsonSchema(output, "output", where), null))
+  if (checked.value === undefined && !allowsNull(output))
     throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: it is undefined, which JSON does not have.`);
   return checked.value;
 }

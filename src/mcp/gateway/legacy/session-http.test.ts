@@ -254,6 +254,30 @@ describe("a legacy session over HTTP", () => {
     await until(() => updates() === 2);
   });
 
+  test("after a restart a subscription counts at the next stream, where a source does not say that its resource is offered again", async () => {
+    const sessions = sessionsDouble();
+    const lamp = { resources: { lamp: { uri: "room://lamp", view: () => "lit" } } };
+    const first = gatewayOf(registry(lamp), { sessions });
+    const session = await open(first, { caller: ann });
+    await session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "room://lamp" } });
+    await first[Symbol.asyncDispose]();
+    const inner = registry({});
+    const source: Source = {
+      surface: (viewer) => inner.surface(viewer),
+      act: (...one) => inner.act(...one),
+      watch: (viewer, dirty, only) => (only === undefined ? () => undefined : inner.watch(viewer, dirty, only)),
+    };
+    await using second = gatewayOf(source, { sessions });
+    const before = exchangeOf("GET", session.headers, undefined, ann);
+    await second.exchange(before.exchange);
+    before.leave();
+    inner.add(lamp);
+    const stream = exchangeOf("GET", session.headers, undefined, ann);
+    await second.exchange(stream.exchange);
+    inner.changed("lamp");
+    await until(() => stream.channel.messages.some((message) => message["method"] === "notifications/resources/updated"));
+  });
+
   test("C8 after a restart the client is notified once of each subscription", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });

@@ -210,7 +210,7 @@ export class Session implements StreamOwner {
 
   // A row contains URIs only; the surface has their offers.
   async #findUris(subscriptions: ClientNotifications, viewer: Viewer, revived: boolean): Promise<void> {
-    const missing = this.row.subscriptions.filter((uri) => !subscriptions.has(uri));
+    const missing = this.row.subscriptions.filter((uri) => !subscriptions.watches(uri));
     if (missing.length > 0) {
       const offers = indexOf((await this.source.surface(viewer)).catalogue);
       // It has ended meanwhile, or its stream is at another node: nothing would end these watches.

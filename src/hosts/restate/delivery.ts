@@ -16,7 +16,7 @@ import { DELIVERY_ATTEMPTS, hasOwn } from "../../core/contract/internal.ts";
 
 /** A timer that its actor cannot handle now is retried after this. */
 const POSTPONE_MS = 60_000;
-/** New code or a restart helps, so the timer waits for it. */
+/** New code helps, so the timer waits for it. */
 const POSTPONED: ReadonlySet<EngineCode | StoreCode> = new Set(["ACTOR_FAILED", "STATE_NEWER"]);
 const MISSING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED"]);
 const NOT_RUNNING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "ACTOR_FAILED"]);
@@ -66,7 +66,7 @@ export async function fireTimer(
     return;
   }
   const { fault } = result.outcome;
-  // What failed before does not count against the new code, or the restarted actor.
+  // What failed before does not count against the new code.
   if (POSTPONED.has(fault.code)) return again(POSTPONE_MS, { failures: 0 });
   if (isTemporary(fault)) return again(host.retryMs / 2);
   const failures = input.failures + 1;

@@ -484,6 +484,29 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.deepEqual(Object.keys(world.row(TALLY)?.wakes ?? {}), ["bad"]);
     },
   },
+  "a wake that fails its actor is dropped after three attempts, though each is followed by a restart": {
+    kinds: [tally({ restart: { max: 0, withinMs: 1_000_000 } })],
+    async play(world) {
+      const wakes = { far: 1_704_070_800_000, bad: 1_704_067_200_100 };
+      const replies = await calls(
+        world,
+        Object.entries(wakes).map(([name, at]) => ["wake", { name, at, action: "throw" }]),
+      );
+      let restarts = 0;
+      for (let n = 0; n < 100; n += 1) {
+        await world.pass(20);
+        if (world.own(TALLY)?.health?.why === undefined) continue;
+        restarts += 1;
+        await world.ask(world.names.actor(TALLY, "restart"), {});
+      }
+      return [...replies, { ok: restarts }];
+    },
+    check(world, replies) {
+      assert.deepEqual(replies, ["null", "null", "3"]);
+      assert.deepEqual(Object.keys(world.row(TALLY)?.wakes ?? {}), ["far"]);
+      assert.equal(world.timers, 1, "a restart repeats no timer that is on its way");
+    },
+  },
   "a next life whose beginning fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {

@@ -191,6 +191,10 @@ export class DurableActor {
     const { now, seed } = stampOf(stamped);
     const firesAt = fireTime(wake, now);
     if (firesAt > now) return { againAfterMs: firesAt - now };
+    if (stored?.health?.why !== undefined && dropped === undefined) {
+      keepForRestart(context, stored, stored.health, name);
+      return {};
+    }
     const message: Message = {
       id: wakeId(life, name, at),
       to: id,
@@ -260,9 +264,11 @@ export class DurableActor {
     const change = { seq: stored.seq, head: stored.head, status: stored.row.status };
     if (ifUnborn !== true && why !== undefined) {
       this.#host.hint({ id, ...change });
-      // They were put off while it had failed.
-      const { life, wakes, status } = stored.row;
-      if (status === "live") sendTimers(context, this.#host, id, life, Object.entries(wakes));
+      const { life, wakes } = stored.row;
+      const late = new Set(stored.health?.late);
+      // Not the others, which are on their way: they would come twice.
+      const due = Object.entries(wakes).filter(([name]) => late.has(name));
+      sendTimers(context, this.#host, id, life, due);
     }
     return { reply: OK_NULL, change };
   }
@@ -450,6 +456,12 @@ function fireTime({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): n
   // If the timer was set, or last fired, at a time in the future, the clock was set back, and only Restate's clock is right.
   if (rang === undefined || rang <= now) return at;
   return cron === undefined ? now : tickOfSetBack(cron, timeZone, at, rang, now);
+}
+
+/** The timer fires when the actor is restarted. */
+function keepForRestart(context: DurableContext, stored: StoredActor, health: Health, name: string): void {
+  const { late = [] } = health;
+  if (!late.includes(name)) context.set(ACTOR_KEY, storedActorText({ ...stored, health: { ...health, late: [...late, name] } }));
 }
 
 const INITIAL_STATE_FAILED = "its first state could not be made";

@@ -86,9 +86,10 @@ export class Queries {
       if (after !== undefined && one < kindOf(after)) continue;
       const from = after !== undefined && one === kindOf(after) ? after : undefined;
       const map = this.#map(owner === undefined ? actorsOfKind(one) : actorsOfOwner(owner));
-      for (let last: string | undefined = from; found.length < limit;) {
-        // Each is read, so no more than are needed. Some may not count.
-        const size = Math.min(Math.max(limit - found.length, CONCURRENCY), PAGE);
+      let last: string | undefined = from;
+      for (let least = CONCURRENCY; found.length < limit; least *= 2) {
+        // Each is read, so no more than are needed. Some may not count: if most do not, the pages grow.
+        const size = Math.min(Math.max(limit - found.length, least), PAGE);
         const entries = await map.list({ prefix: `${one}/`, limit: size, ...(last === undefined ? {} : { after: last }) });
         const ids = entries.map(([key]) => key).filter(isAddress);
         const heads = await this.#heads(ids);

@@ -61,6 +61,8 @@ export interface Health {
   readonly times: readonly number[];
   /** Why the actor has failed. */
   readonly why?: string;
+  /** Names of timers that came due since it failed. They fire when it is restarted. */
+  readonly late?: readonly string[];
 }
 
 /** Throws `STORE_CORRUPT` if something else wrote under the name. */

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "troupe/testing";
 import * as z from "zod";
-import { readBody } from "../../core/chain/index.ts";
 import { lifetime } from "./actor-timers.ts";
 import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
@@ -253,21 +252,4 @@ void test("C4 a packet sent again under its key is the same call, though its con
   const { type, details } = errorOf(await on.say("clerk", "a", { do: "note", more: 1 }, keyed)) ?? {};
   assert.deepEqual([type, details], ["execution_failed", { actor_id: "a", code: "KEY_REUSED", applied: false }]);
   assert.deepEqual((await on.say("clerk", "a", {}, { context: first })).payload, { notes: 1, ...first }, "what its work asks has them");
-});
-
-void test("C4 a packet that was applied while its time was an argument gets its first reply again", async () => {
-  await using on = await world([diary], { disk: true });
-  const context = { timestamp: "2026-01-01T00:00:00Z" };
-  const { id } = await on.actors.getOrCreateActor("diary", "a", VIEWER);
-  await on.say("diary", "a", { text: "a page" }, { context });
-  let message: unknown;
-  for await (const event of on.engine.history(id)) message = readBody(event)?.message;
-  const { action, args } = Object(message);
-  const earlier = { ...args, payload: { text: "once" }, context: { ...args.context, ...context } };
-  const reply = await on.engine.call({ to: id, action, args: earlier, ...VIEWER }, { key: "k1" });
-  const keyed = { metadata: { "troupe/callId": "k1" }, context };
-  assert.deepEqual({ ok: (await on.say("diary", "a", { text: "once" }, keyed)).payload }, reply);
-  assert.equal((await stateOf(on)).metadata.message_count, 2);
-  const { details } = errorOf(await on.say("diary", "a", { text: "another" }, keyed)) ?? {};
-  assert.equal(Object(details)["code"], "KEY_REUSED");
 });

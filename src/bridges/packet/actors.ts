@@ -18,7 +18,6 @@ import {
   type Reply,
   type Snapshot,
   type Viewer,
-  isJsonObject,
 } from "../../core/contract/index.ts";
 import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
@@ -243,16 +242,7 @@ export class Actors {
       ...(can && { can }),
       onReceipt: () => void (after = read()),
     };
-    const earlier = key === undefined ? undefined : asBefore(message);
-    const call = (): Promise<Reply> => {
-      if (through !== undefined) return through(message);
-      const reply = engine.call(message, options);
-      if (earlier === undefined) return reply;
-      return reply.catch((error: unknown) => {
-        if (!(error instanceof EngineError) || error.code !== "KEY_REUSED") throw error;
-        return engine.call(earlier, options);
-      });
-    };
+    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, options) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());
     return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
@@ -318,14 +308,6 @@ export class Actors {
       await this.#starter.start({ does, id, actor_id, sending });
     }
   }
-}
-
-/** The call as it was remembered while the timestamp was one of its arguments (C4). Undefined: it has none. */
-function asBefore(message: Outgoing): Outgoing | undefined {
-  const { args, trace } = message;
-  const timestamp = trace?.["timestamp"];
-  if (timestamp === undefined || !isJsonObject(args) || !isJsonObject(args["context"])) return undefined;
-  return { ...message, args: { ...args, context: { ...args["context"], timestamp } } };
 }
 
 /** How often one message starts its actor, if others stop it each time. */

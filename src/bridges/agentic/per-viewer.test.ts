@@ -194,6 +194,16 @@ describe("a service for each viewer", () => {
     assert.deepEqual(released, ["b", "a", "c"]);
   });
 
+  it("is released early for viewers who have not signed in before others", async () => {
+    const released: (string | undefined)[] = [];
+    const serviceFor = ({ principal = "" }: Viewer): AgenticService => Object.assign(new FakeService(), { serviceName: principal });
+    using source = fromAgenticService(serviceFor, { maxIdle: 2, onRelease: ({ serviceName }) => released.push(serviceName) });
+    for (const principal of ["ann", "session|1", "session|2", "session|3", "bob", "cyd"])
+      await toolNames(source, { principal, scopes: [] });
+    await tick();
+    assert.deepEqual(released, ["session|1", "session|2", "session|3", "ann"]);
+  });
+
   it("is not dropped by the timer of an earlier one that could not be made", async () => {
     const clock = new SimulatedClock();
     const failing = Promise.withResolvers<FakeService>();

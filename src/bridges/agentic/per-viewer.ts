@@ -4,6 +4,7 @@ import {
   type ContentOf,
   type Dirty,
   EngineError,
+  isSignedIn,
   type Json,
   type OfferRef,
   type Reply,
@@ -25,7 +26,10 @@ export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promis
 export interface PerViewerOptions extends AgenticServiceOptions {
   /** After so long without a call or a listener, in milliseconds, a viewer's service is released. Default 30 minutes. */
   readonly idleMs?: number;
-  /** The most services that are not used. Beyond that, the one unused for longest is released. Default 1,000. */
+  /**
+   * The most services that are not used. Beyond that, the one unused for longest is released, first of viewers who have not signed in.
+   * Default 1,000.
+   */
   readonly maxIdle?: number;
   /** Called when a service is released. */
   readonly onRelease?: (service: AgenticService) => void;
@@ -57,8 +61,8 @@ export class PerViewer implements Source, Disposable {
   readonly #factory: ServiceFor;
   readonly #options: PerViewerOptions;
   readonly #byViewer = new Map<string, ViewerService>();
-  /** The keys of those that are not used, the one unused for longest first. */
-  readonly #idle = new Set<string>();
+  /** The keys of those that are not used, and whether their viewers have signed in; the one unused for longest first. */
+  readonly #idle = new Map<string, boolean>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #faults: FaultReporter;
   /** How many viewers use each service. The factory may return one again, say for another token of a principal. */
@@ -219,10 +223,12 @@ export class PerViewer implements Source, Disposable {
     if (viewerService.users > 0 || this.#byViewer.get(key) !== viewerService) return;
     const { clock = systemClock, idleMs = 30 * 60_000, maxIdle = 1_000 } = this.#options;
     viewerService.undoIdle = clock.after(idleMs, () => this.#drop(key));
-    this.#idle.add(key);
+    this.#idle.set(key, isSignedIn(viewer));
     // Anonymous callers may open ever new sessions, each of which is a viewer.
-    const [longest] = this.#idle;
-    if (longest !== undefined && this.#idle.size > maxIdle) this.#drop(longest);
+    if (this.#idle.size <= maxIdle) return;
+    const idle = [...this.#idle];
+    const [longest = key] = idle.find(([, hasSignedIn]) => !hasSignedIn) ?? idle[0] ?? [];
+    this.#drop(longest);
   }
 
   #drop(key: string): void {

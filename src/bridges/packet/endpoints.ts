@@ -1,5 +1,4 @@
 // Owns: the endpoints of a packet server: HTTP, WebSocket and TCP. Does not own: ordered connections (connection.ts).
-import { TEXT } from "../../core/contract/internal.ts";
 import {
   type Answer,
   type Caller,
@@ -14,6 +13,7 @@ import {
   type OptionTable,
   type SocketMount,
 } from "../../core/contract/index.ts";
+import { TEXT } from "../../core/contract/internal.ts";
 import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";

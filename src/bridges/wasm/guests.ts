@@ -1,5 +1,4 @@
 // Owns: guests as a kind of actor: `createGuests` connects the parts of this folder. Does not own: what each part does.
-import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import {
   type ActorId,
   type Behaviour,
@@ -15,6 +14,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
+import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import { guestKind } from "./guest/behaviour.ts";
 import { ChannelPeers, staleChannels, closeMessage } from "./guest/channel-peers.ts";
 import { ProgramCache } from "./guest/program-cache.ts";

@@ -9,7 +9,6 @@ import {
   type IndexShape,
   isJsonObject,
   type Json,
-  type JsonObject,
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
@@ -126,7 +125,7 @@ export class IndexChanges {
   }
 
   /** Whether an actor with this state has a row. An actor for which the author's code throws has none. */
-  #includes(index: Index, state: Json, key: string): state is JsonObject {
+  #includes(index: Index, state: Json, key: string): boolean {
     if (!isJsonObject(state)) return false;
     try {
       return index.includes(state, key);
@@ -137,7 +136,7 @@ export class IndexChanges {
   }
 
   #row(index: Index, state: Json, key: string): IndexedRow | undefined {
-    return this.#includes(index, state, key) ? indexedRow(index, state) : undefined;
+    return isJsonObject(state) && this.#includes(index, state, key) ? indexedRow(index, state) : undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-// Owns: the interfaces between transports and the gateway. Does not own: either side of them.
+// Owns: the interfaces between transports and the gateway, and the mark of requests that only resume. Does not own: either side of them.
 import type { JsonObject } from "./json.ts";
 import type { Handled, Receipt } from "./source.ts";
 import type { CancelSignal } from "./time.ts";
@@ -168,11 +168,11 @@ export interface Gateway extends AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
-const marked = new WeakSet<object>();
+const resumeOnly = new WeakSet<object>();
 
 /** Marks a GET whose host opens no standalone streams: only what is left of a reply is sent. */
 export function markResumeOnly(request: object): void {
-  marked.add(request);
+  resumeOnly.add(request);
 }
 
-export const isResumeOnly = (request: object): boolean => marked.has(request);
+export const isResumeOnly = (request: object): boolean => resumeOnly.has(request);

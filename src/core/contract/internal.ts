@@ -113,6 +113,7 @@ export {
   ICONS,
   INDEXES,
   KINDS,
+  LIMIT,
   firstInvalidField,
   closestMatch,
   OBJECT,

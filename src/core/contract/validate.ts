@@ -12,6 +12,8 @@ const isNumber = (value: unknown): value is number => typeof value === "number" 
 
 /** An option's rule: a number above 0. */
 export const ABOVE_ZERO: OptionRule = ["a number above 0", (value) => isNumber(value) && value > 0];
+/** An option's rule: the most of something; `Infinity` is no limit. */
+export const LIMIT: OptionRule = ["a number above 0, or Infinity", (value) => typeof value === "number" && value > 0];
 /** An option's rule: a time in milliseconds. */
 export const DURATION: OptionRule = ["a number of milliseconds, 0 or more", (value) => isNumber(value) && value >= 0];
 /** An option's rule: a function. */

@@ -185,6 +185,7 @@ export class DeferredReplies {
 
 const elapsed = (clock: Clock): number => clock.elapsed?.() ?? clock.now();
 
+/** How long a call waited in the mailbox of its actor and how long it ran, for a caller that listens. */
 export class CallTimer {
   readonly #actor: ActorId;
   readonly #clock: Clock;

@@ -7,7 +7,6 @@ import {
   eventId,
   isJsonObject,
   type Json,
-  type OptionRule,
   type OptionTable,
   readEventId,
   type SessionRow,
@@ -16,6 +15,7 @@ import {
   type StreamBounds,
   type StreamStore,
 } from "../contract/index.ts";
+import { LIMIT } from "../contract/internal.ts";
 import { closed } from "./rules.ts";
 
 /** How much one process holds. */
@@ -33,10 +33,8 @@ export interface MemoryStreamBounds extends MemoryBounds {
   readonly totalBytes?: number;
 }
 
-const MOST: OptionRule = ["a number above 0, or Infinity", (value) => typeof value === "number" && value > 0];
-
 const STREAM_OPTIONS: OptionTable<StreamBounds & MemoryStreamBounds> = {
-  sessions: MOST,
+  sessions: LIMIT,
   totalBytes: true,
   messages: true,
   bytes: true,
@@ -63,7 +61,7 @@ function setBounded<T>(map: Map<string, T>, key: string, value: T, max: number):
 
 /** Sessions that live as long as the process. */
 export function memorySessionStore(bounds: MemoryBounds = {}): SessionStore & Closable {
-  checkOptions("memorySessionStore", bounds, { sessions: MOST });
+  checkOptions("memorySessionStore", bounds, { sessions: LIMIT });
   const { sessions: max = MAX_SESSIONS } = bounds;
   const rows = new Map<string, SessionRow>();
   let open = true;

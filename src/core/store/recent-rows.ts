@@ -23,7 +23,7 @@ const MAX_ENTRIES = 1_500;
 const MAX_CHARACTERS = 500_000;
 
 export interface RecentRow extends Pick<IndexedRow, "data"> {
-  /** Set once its index is asked for, where the row was read from the file. */
+  /** Of a row that was read from the file, empty until `of` is called for its index. */
   columns: IndexedRow["columns"];
   /** The index, by its number. */
   readonly content: number;
@@ -150,10 +150,8 @@ export class RecentRows {
     const rows = this.#unwritten.filter((row) => this.#isCurrent(row));
     this.#unwritten = [];
     for (let from = 0; from < rows.length; from += BATCH) {
-      const text = `[${rows
-        .slice(from, from + BATCH)
-        .map(listed)
-        .join(",")}]`;
+      const items = rows.slice(from, from + BATCH).map(listed);
+      const text = `[${items.join(",")}]`;
       this.#insert.run(text);
       this.#characters += text.length;
     }

@@ -2,7 +2,6 @@
 //
 // Unlike actors, a session may be lost with the power (not with the process): its client begins a new one. So no write waits for the disk.
 
-import { TEXT, DURATION } from "../contract/internal.ts";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
@@ -26,6 +25,7 @@ import {
   type TaskRow,
   type TaskStore,
 } from "../contract/index.ts";
+import { TEXT, DURATION } from "../contract/internal.ts";
 import { CHECKPOINT_FRAMES, frameCounts } from "./checkpointer.ts";
 import { closedOnThrow, migrate, openDatabase } from "./database.ts";
 import { damaged, isDamage, isFailedSync, storeFault } from "./store-errors.ts";

@@ -1,7 +1,7 @@
 // Owns: starting a node, and its own server. Does not own: what the node does afterwards (cluster-node.ts).
-import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
 import { boundsOf, checkOptions, type Clock, FUNCTION, type OptionTable, TroupeError } from "../../core/contract/index.ts";
+import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import { type Cluster, ClusterNode } from "./cluster-node.ts";
 import { CLUSTER_LIMITS, type ClusterOptions, settingsOf, peerUrl } from "./cluster-options.ts";
 

@@ -2,12 +2,11 @@
 import type { JsonObject, Caller, Surface, Viewer } from "../../core/contract/index.ts";
 import type { InFlightMemoryBudget, Lru } from "../../core/contract/internal.ts";
 import type { ListMode } from "../source/index.ts";
-import type { PendingReplies, WorkCounter } from "./active-requests.ts";
+import type { PendingReplies, SilentCalls, WorkCounter } from "./active-requests.ts";
 import type { Method } from "./call.ts";
 import { Fault } from "./errors.ts";
 import type { SentEvents } from "./legacy/resumable-stream.ts";
 import type { Settings } from "./options.ts";
-import type { SilentCalls } from "./active-requests.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A stream that stays open until its client, or a drain, ends it. */

@@ -205,7 +205,7 @@ export function cacheHints({ cacheHints: given, dialect }: Settings, method: str
   return method === "server/discover" ? DISCOVERED : CATALOGUE;
 }
 
-/** The result in the newest revision of MCP. Undefined: it is an error there, or a question. */
+/** What a client of the newest revision of MCP would get, for the console: no request led to it. Undefined: an error there, or a question. */
 export function clientResult(list: ListName, reply: Reply, definition: JsonObject): JsonObject | undefined {
   const members = membersOf(list, reply, definition);
   const result = members === undefined ? undefined : tryParseJson(`{${members}}`);

@@ -1,5 +1,4 @@
 // Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
-import { OBJECT, TEXT } from "../../core/contract/internal.ts";
 import {
   type CallOptions,
   type Catalogue,
@@ -21,6 +20,7 @@ import {
   systemEntropy,
   type Viewer,
 } from "../../core/contract/index.ts";
+import { LIMIT, OBJECT, TEXT } from "../../core/contract/internal.ts";
 import { faultOf } from "./failures.ts";
 import { inTime } from "./conversation.ts";
 import { type Listener, ServerListeners } from "./subscriptions.ts";
@@ -214,7 +214,6 @@ export interface McpServerSource extends Source, Closable {
 }
 
 const TIME: OptionRule = ["a number of milliseconds, 0 or more, or Infinity", (value) => typeof value === "number" && value >= 0];
-const MOST: OptionRule = ["a number above 0, or Infinity", (value) => typeof value === "number" && value > 0];
 
 const OPTIONS: OptionTable<McpServerOptions> = {
   instructions: TEXT,
@@ -223,11 +222,11 @@ const OPTIONS: OptionTable<McpServerOptions> = {
   callMs: TIME,
   listMs: TIME,
   askMs: TIME,
-  idleMs: true,
-  maxServers: MOST,
+  idleMs: TIME,
+  maxServers: LIMIT,
   maxAsking: true,
-  maxListed: MOST,
-  maxLength: MOST,
+  maxListed: LIMIT,
+  maxLength: LIMIT,
   onLog: FUNCTION,
   onFault: FUNCTION,
   clock: true,

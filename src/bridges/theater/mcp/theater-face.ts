@@ -1,6 +1,5 @@
 // Owns: Theater's MCP server as a source: catalogue, dispatch, completion, instructions. Does not own: the tools, resources and prompts
 // (their files).
-import { TEXT } from "../../../core/contract/internal.ts";
 import {
   boundsOf,
   type CallOptions,
@@ -20,6 +19,7 @@ import {
   systemClock,
   type Viewer,
 } from "../../../core/contract/index.ts";
+import { TEXT } from "../../../core/contract/internal.ts";
 import { describeSource } from "../../../mcp/source/index.ts";
 import { type Stage, type StageActor, StageError } from "../stage.ts";
 import { ActorListing } from "./actor-listing.ts";

@@ -1,5 +1,4 @@
 // Owns: options, limits and settings of a remote stage. Does not own: what they apply to (remote-stage.ts).
-import { TEXT } from "../../../core/contract/internal.ts";
 import {
   boundsOf,
   checkOptions,
@@ -12,6 +11,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../../core/contract/index.ts";
+import { TEXT } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 import { type Codec, WIRE_LIMITS, type WireLimits } from "../wire/codec.ts";
 

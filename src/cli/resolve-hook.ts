@@ -69,6 +69,8 @@ const siblingFile = (folder: string, specifier: string): ResolveFnOutput | undef
 const HERE = import.meta.url;
 const SOURCES = HERE.endsWith(".ts");
 const PACKAGE = new URL("../../", HERE);
+const OWN_SOURCES = SOURCES ? new URL("src/", PACKAGE).href : undefined;
+const SOURCE_FILE = /^\.{1,2}\/[\w./-]+\.ts$/;
 const NAMED = /^troupe(?:\/[a-z-]+)?$/;
 
 /** Names of this package that a module may import, and the source file of each. */
@@ -89,6 +91,12 @@ function locate(entries: Entries, name: string): string | undefined {
   return new URL(key === "." ? "./index.js" : `${key}.js`, HERE).href;
 }
 
+/** Resolves an import between this checkout's own sources, which are no links. In Node it takes a quarter of a command's time. */
+function ownSource(specifier: string, { parentURL }: ResolveHookContext): ResolveFnOutput | undefined {
+  if (OWN_SOURCES === undefined || parentURL?.startsWith(OWN_SOURCES) !== true || !SOURCE_FILE.test(specifier)) return undefined;
+  return { url: new URL(specifier, parentURL).href, format: "module-typescript", shortCircuit: true };
+}
+
 /**
  * Registers the hooks that resolve `troupe` and installed packages.
  *
@@ -100,6 +108,8 @@ export const resolveToThisTroupe = (): void => {
   let entries: Entries | undefined;
   registerHooks({
     resolve(specifier, context, next) {
+      const own = ownSource(specifier, context);
+      if (own !== undefined) return own;
       const url = NAMED.test(specifier) ? locate((entries ??= readEntries()), specifier) : undefined;
       if (url === undefined) return packages.resolve(specifier, context, next);
       return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.knownModule(url);

@@ -1,5 +1,5 @@
 // Owns: that a store which a command opened had lost its database log. A file of its own, since every command loads it. Does not own: finding
-// that out (core/store/wal-sync.ts).
+// that out (core/store/log-loss.ts).
 import type { LogLoss } from "../core/store/index.ts";
 
 /** A database log that was missing or cut off. The command goes on, and ends with a message and exit code 5. */

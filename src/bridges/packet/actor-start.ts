@@ -2,7 +2,7 @@
 //   Does not own: their first state (actor-state.ts).
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
-import { actorNotFound, isVisibleTo } from "./actor-access.ts";
+import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
 import type { Sending } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";

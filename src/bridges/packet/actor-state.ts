@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { InitialContext } from "../../core/actor/index.ts";
 import { EngineError, type Json, TroupeError, type Viewer, isJsonObject } from "../../core/contract/index.ts";
-import { isOtherUsersDefaultId } from "./actor-access.ts";
+import { isOtherUsersDefaultId } from "./visible-actors.ts";
 import type { CapabilityState } from "./capability.ts";
 
 /** The stored state, as a turn writes it. */

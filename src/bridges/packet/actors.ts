@@ -22,7 +22,7 @@ import {
 import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./actor-access.ts";
+import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./visible-actors.ts";
 import { ActorStarter } from "./actor-start.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, hasOwn, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
-import { actorNotFound, toJson } from "./actor-access.ts";
+import { actorNotFound, toJson } from "./visible-actors.ts";
 import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts, Capability, Effect } from "./capability.ts";
 import { checkedDescription } from "./define-capability.ts";

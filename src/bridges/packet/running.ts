@@ -14,7 +14,7 @@ import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
 import { fromNested, asCallerError, refusalIn, validError } from "./error-mapping.ts";
-import { defaultActorId } from "./actor-access.ts";
+import { defaultActorId } from "./visible-actors.ts";
 import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
 import { jsonCopy, payloadCopy } from "./packet-json.ts";
 import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";

@@ -1,5 +1,5 @@
-// Owns: how others learn of a turn: watchers by changes, callers by receipts, replies and progress.
-// Does not own: when that happens (cell.ts), or what identifies an event (lazy-heads.ts).
+// Owns: how others learn of a turn, and in which order: watchers by changes, then callers by receipts, replies and progress.
+// Does not own: that the turn is committed first (cell.ts), what identifies an event (lazy-heads.ts).
 import { OK_NULL, type Plan } from "../chain/internal.ts";
 import type { ActorId, CallOptions, Json, Message, Remembered, Reply, Snapshot, Watchers } from "../contract/index.ts";
 import { hasOwn, notify } from "../contract/internal.ts";

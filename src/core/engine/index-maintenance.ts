@@ -1,5 +1,5 @@
-// Owns: maintaining indexes over the contents of actors: what a turn changes in them, building, queries, notification. Does not own: their
-// rows of stored actors (the store), what a row is made of (core/actor).
+// Owns: maintaining indexes over the contents of actors: building, queries, notification. Does not own: the rows that a turn changes
+// (chain/index-changes.ts), the rows of stored actors (the store), what a row is made of (contract/index-rows.ts).
 import { faults, IndexChanges, indexShape, type Plan, stateFrom } from "../chain/internal.ts";
 import {
   type ActorId,

@@ -1,5 +1,5 @@
 // Owns: the rows of actors: their columns, checksums and inserts, and the cache of the actors in use. Does not own: when a row is written
-// (turn-writer.ts).
+// (commit-turn.ts).
 //
 // The columns of a row are in two groups. The dynamic ones (seq, head, pos, full, version, seen, count) change with every turn, and a
 // turn that changes nothing else updates only these. The static ones (status, owner, parent, uid, and `rest`, a JSON text of all others)

@@ -1,4 +1,4 @@
-// Owns: batching writes into transactions. Does not own: what is written (turn-writer.ts), when it is on disk (wal-sync.ts).
+// Owns: batching writes into transactions. Does not own: what is written (commit-turn.ts), when it is on disk (wal-sync.ts).
 //
 // C2: writes that arrive together share a transaction, in the order they came, and settle when that is durable. C6: a write that is
 // refused (it throws `StoreError` before it wrote anything) fails alone. So does one whose content is at fault or that meets a damaged

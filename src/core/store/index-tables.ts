@@ -1,6 +1,6 @@
 // Owns: the indexes over the contents of actors in a file on SQLite: the table that lists them, which are complete, and their `IndexStore`.
-// Does not own: the rows of one (row-table.ts), what a row contains (core/engine), the transaction that a turn's changes share with it
-// (turn-writer.ts).
+// Does not own: the rows of one (row-table.ts), what a row contains (contract/index-rows.ts), the transaction that a turn's changes share with it
+// (commit-turn.ts).
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {

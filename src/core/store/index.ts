@@ -1,4 +1,4 @@
-// Where actors, sessions and contents are stored. To read the store on SQLite: sqlite.ts (its parts), group-commit.ts and turn-writer.ts (a
+// Where actors, sessions and contents are stored. To read the store on SQLite: sqlite.ts (its parts), group-commit.ts and commit-turn.ts (a
 // commit), wal-sync.ts (durability), event-table.ts and actor-table.ts (what is stored), open-store.ts and log-loss.ts (opening, crashes).
 
 export { sqliteContents } from "./contents.ts";

@@ -15,7 +15,7 @@ import { wholeNumber } from "./rules.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { IndexTables } from "./index-tables.ts";
 import { Sequences } from "./schema.ts";
-import type { TurnWriter } from "./turn-writer.ts";
+import type { TurnWriter } from "./commit-turn.ts";
 
 /** Events changed in one transaction. */
 const CHUNK = 256;

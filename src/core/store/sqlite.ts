@@ -32,7 +32,7 @@ import { OutboxTable } from "./outbox-table.ts";
 import { Purge } from "./purge.ts";
 import { Replies } from "./remembered-replies.ts";
 import { closed } from "./rules.ts";
-import { TurnWrite, TurnWriter } from "./turn-writer.ts";
+import { TurnWrite, TurnWriter } from "./commit-turn.ts";
 import type { LogLoss } from "./log-loss.ts";
 import type { Disk } from "./wal-sync.ts";
 

@@ -7,7 +7,7 @@ import { type Entry, listed, type Lists, type ListMode } from "../source/index.t
 import { listModeFor } from "./core.ts";
 import { inLog } from "./errors.ts";
 import { indexOf, subscribable } from "./find-offer.ts";
-import { CooperativeScheduler, type Job } from "./scheduling.ts";
+import { CooperativeScheduler, type Job } from "./time-slices.ts";
 
 /** What a subscription state is for, and the texts of its notifications. Its source, listMode and wanted lists never change. */
 export interface SubscriptionHost {

@@ -1,5 +1,5 @@
 // Owns: the questions to a client in the middle of a call, in the shape of its revision, and the check of its answers. Does not own: sending
-// the question (legacy/session-request.ts, modern/modern-request.ts, task.ts).
+// the question (legacy/session-request.ts through legacy/client-requests.ts, modern/modern-request.ts, task.ts).
 import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contract/internal.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";

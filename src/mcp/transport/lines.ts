@@ -1,5 +1,6 @@
 // Owns: newline-delimited JSON in both directions, for stdio, TCP and streams of lines: splitting, reading with back-pressure,
-// and writing in batches. Does not own: sockets and processes (tcp.ts, stdio.ts).
+// and writing in batches. Does not own: sockets and processes, and what follows a line that is too long (tcp-connection.ts,
+// stdio.ts).
 import { isAscii } from "node:buffer";
 import { type Upload, FREE_BYTES } from "./budgets.ts";
 import type { Readable } from "node:stream";

@@ -14,7 +14,7 @@ import type { Entry, Lists } from "../../source/index.ts";
 import { inLog } from "../errors.ts";
 import { objectIn, shortText, classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
-import { Throttle } from "../scheduling.ts";
+import { Throttle } from "../time-slices.ts";
 import { fingerprintOf } from "../client-notifications.ts";
 import { RemoteReplies, FOLLOW, REPLY, nodeIn } from "./remote-replies.ts";
 import type { Session } from "./session.ts";

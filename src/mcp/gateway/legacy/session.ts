@@ -25,7 +25,7 @@ import type { Settings } from "../options.ts";
 import { isLogLevel } from "../progress.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { sessionName } from "../session-name.ts";
-import { Throttle } from "../scheduling.ts";
+import { Throttle } from "../time-slices.ts";
 import { EVERY_LIST, ClientNotifications, type SubscriptionHost } from "../client-notifications.ts";
 import { ClientRequests } from "./client-requests.ts";
 import type { Nodes } from "./nodes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller, JsonObject } from "../../core/contract/index.ts";
-import { defaultActorId } from "./actor-access.ts";
+import { defaultActorId } from "./visible-actors.ts";
 import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { ACT_AS } from "./packet-session.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CooperativeScheduler } from "./scheduling.ts";
+import { CooperativeScheduler } from "./time-slices.ts";
 
 const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

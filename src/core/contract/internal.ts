@@ -38,6 +38,7 @@ export {
   asReplay,
   sameClaims,
 } from "./actor.ts";
+export { storedContext } from "./chain.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";

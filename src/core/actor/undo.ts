@@ -165,6 +165,8 @@ async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing
   if (others > 0) return no(`${tool} cannot be undone: something else has changed since.`);
   if (turn.sent || turn.reply === "later") return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
   if (turn.timed) return no(`${tool} cannot be undone: it set a timer.`);
+  // Its caller has read that reply, and may have acted on it.
+  if (await past.answered(seq)) return no(`${tool} cannot be undone: it replied to a call that waited.`);
   const state = await past.stateBefore(seq);
   if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);
   return { seq, tool, state };

@@ -518,3 +518,10 @@ test("undo restores no state before a turn that replied to another's call, which
   assert.equal(refusal(await call("undo", bob)), "decide cannot be undone: it replied to a call that waited.");
   assert.deepEqual((await engine.read(desk.id("main")))?.state, { waiting: [] });
 });
+
+test("undo looks at the last 64 events, and says so where there are more", async () => {
+  await using at = await opened();
+  for (let n = 0; n < 40; n += 1) await at.call(ann, "put", `${n}`);
+  for (let n = 0; n < 32; n += 1) assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
+  assert.match(refusal(await at.call(ann, "undo")), /^There is nothing of yours to undo among the last 64 changes here/);
+});

@@ -4,6 +4,8 @@ import { describe, test } from "node:test";
 import { actor } from "troupe";
 import * as z from "zod";
 import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 import { board, KINDS, order, reader, release, shelf, writer } from "./kinds.fixture.ts";
 import { ENGINES, LOCAL, type TestEngine } from "./engines.ts";
 
@@ -275,4 +277,55 @@ test("LocalEngine: C4 a settled reply survives a restart under the key of its ca
   for (const key of ["b", "a"]) release(key);
   assert.deepEqual(await second, { ok: "released" });
   assert.deepEqual(await again.call(write("both"), { key: "k" }), { ok: "released" });
+});
+
+test("LocalEngine: no event has what a call with secret arguments passes on to the handler of a reply #chain.redact", async () => {
+  const Login = z.object({ user: z.string(), password: z.string() });
+  const judge = actor("judge", {
+    description: "Checks passwords.",
+    per: "link",
+    autoStart: true,
+    state: z.object({ asked: z.int().default(0) }),
+    messages: {
+      check: {
+        input: Login,
+        output: z.boolean(),
+        secret: ["password"],
+        run({ state, args }) {
+          state.asked += 1;
+          return args.password === "hunter22";
+        },
+      },
+    },
+  });
+  const account = actor("account", {
+    description: "An account.",
+    state: z.object({ tries: z.array(z.boolean()).default([]) }),
+    tools: {
+      sign_in: {
+        description: "Sign in.",
+        input: Login,
+        secret: ["password"],
+        run: ({ args, request }) => request(judge.at("main").check(args), "checked", args),
+      },
+    },
+    replies: {
+      checked: {
+        of: judge.message("check"),
+        input: Login,
+        run({ state, args, reply }) {
+          state.tries.push(reply);
+          return args.password.length;
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [judge, account], store: memoryStore() });
+  const args = { user: "ann", password: "hunter22" };
+  assert.deepEqual(await engine.call({ to: account.id("main"), action: "tools/sign_in", args, viewer: ANN }), { ok: 8 });
+  for (const id of [account.id("main"), judge.id("main")]) {
+    const bodies: (string | undefined)[] = [];
+    for await (const { body } of engine.history(id)) bodies.push(body);
+    assert.ok(bodies.length > 0 && !bodies.join().includes("hunter22"), bodies.join());
+  }
 });

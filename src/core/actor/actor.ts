@@ -13,7 +13,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
+import { freezeDeep, isReplyAction, markStatic, omitUndefined, storedContext } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { type Addresses, addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool, compileUndo } from "./actions.ts";
@@ -211,6 +211,11 @@ function positive(value: number, where: string): number {
 
 function redacted(action: Action | undefined, message: Message): Json {
   const { args } = message;
+  if (isReplyAction(message.action) && isJsonObject(args)) {
+    const { context } = args;
+    const stored = storedContext(context);
+    return stored === undefined || stored === context ? args : { ...args, context: stored };
+  }
   if (action?.secret === undefined || !isJsonObject(args)) return args;
   const result: Record<string, Json> = { ...args };
   for (const name of action.secret) if (Object.hasOwn(result, name)) result[name] = REDACTED;

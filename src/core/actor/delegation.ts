@@ -25,6 +25,8 @@ interface Continuation {
   /** The name of the handler in `replies`. Absent: the reply is the call's. */
   readonly handler?: string | undefined;
   readonly args?: Json | undefined;
+  /** The call has secret arguments, which `args` may repeat: no event stores them. */
+  readonly secret?: true | undefined;
   /** On whose behalf the call was made. */
   readonly viewer?: ActorViewer | undefined;
   readonly deadline?: number | undefined;
@@ -61,12 +63,12 @@ export function contextFor(
   if (first >= 0) refuse(`This call would go in a circle: ${wayOf([...path.slice(first), next])}.`, { code: "CYCLE" });
   if (path.length >= LONGEST_PATH)
     refuse(`This call was forwarded ${LONGEST_PATH} times, which is the most: ${wayOf([...path, next])}.`, { code: "CYCLE" });
-  const { handler, args, viewer, deadline } = more;
+  const { handler, args, secret, viewer, deadline } = more;
   return {
     call: id,
     root: root ?? id,
     path,
-    ...omitUndefined({ undoing, handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }),
+    ...omitUndefined({ undoing, handler, args, secret, viewer: viewer && toJson(viewer, "the viewer"), deadline }),
   };
 }
 

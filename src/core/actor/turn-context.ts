@@ -37,7 +37,7 @@ import { badTurn } from "./author-errors.ts";
 import { creating, idOf, outgoing, traced } from "./address.ts";
 import type { Answers, Call, Create, Forward, RawQuestion, RunContext, Send, SendOptions, WakeOptions, WorkContext } from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
-import { callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
+import { actionOf, callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
@@ -308,12 +308,13 @@ export class TurnContext implements RunContext<object, unknown> {
       throw badTurn(`${word}(): a caller gets one reply, and this turn has forwarded the call already. Use send() for what needs none.`);
     const { call, viewer, deadline, can, answers } = this.caller();
     const sent = outgoing(other, undefined, undefined, undefined, this.message);
+    const secret = this.#kind.get(actionOf(call))?.secret === undefined ? undefined : true;
     sends.push({
       ...omitUndefined({ viewer, deadline }),
       ...sent,
       ...omitUndefined({ can, answers }),
       replyAs: REPLY_ACTION,
-      replyContext: contextFor(call, sent, reply && { ...reply, viewer, deadline }),
+      replyContext: contextFor(call, sent, reply && { ...reply, secret, viewer, deadline }),
     });
     this.#forwarded = true;
     return FORWARDED;

@@ -486,3 +486,42 @@ test("a call that changed nothing is not taken back, with a key or without", asy
   assert.deepEqual((await engine.read(lamp.id("main")))?.state, { lit: 0 });
   assert.ok("refused" in (await call("undo")));
 });
+
+test("undo restores no state before a turn that replied to another's call, which has read the reply", async () => {
+  const desk = actor("desk", {
+    description: "A desk.",
+    undo: { withinMs: 60_000 },
+    state: z.object({ waiting: z.array(z.string()).default([]) }),
+    tools: {
+      request: {
+        description: "Request.",
+        undo: false,
+        run({ state, message, later }) {
+          state.waiting.push(message.id);
+          return later();
+        },
+      },
+      decide: {
+        description: "Decide.",
+        run({ state, answer }) {
+          for (const id of state.waiting) answer(id, "yes");
+          state.waiting = [];
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [desk], store: memoryStore() });
+  const call = (tool: string, viewer: Viewer) => engine.call({ to: desk.id("main"), action: `tools/${tool}`, args: {}, viewer });
+  const requested = call("request", ann);
+  await call("decide", bob);
+  assert.deepEqual(await requested, ok("yes"));
+  assert.equal(refusal(await call("undo", bob)), "decide cannot be undone: it replied to a call that waited.");
+  assert.deepEqual((await engine.read(desk.id("main")))?.state, { waiting: [] });
+});
+
+test("undo looks at the last 64 events, and says so where there are more", async () => {
+  await using at = await opened();
+  for (let n = 0; n < 40; n += 1) await at.call(ann, "put", `${n}`);
+  for (let n = 0; n < 32; n += 1) assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
+  assert.match(refusal(await at.call(ann, "undo")), /^There is nothing of yours to undo among the last 64 changes here/);
+});

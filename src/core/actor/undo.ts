@@ -101,7 +101,8 @@ export async function findUndo(
   if (past === undefined) return no("Nothing can be undone here: this actor has no history.");
   const undone = new Set<number>();
   let others = 0;
-  for (const turn of await past.turns(LOOKED_AT)) {
+  const turns = await past.turns(LOOKED_AT);
+  for (const turn of turns) {
     const isCallers = isOwn(plan, viewer, turn);
     if (undone.delete(turn.seq)) {
       // Restoring leaves nothing of both turns. An action leaves what it made of the state, such as another order.
@@ -125,7 +126,11 @@ export async function findUndo(
       return whatToDo(plan, turn, tool.how, now, others + undone.size, past);
     } else if (turn.changed) others += 1;
   }
-  return no("There is nothing of yours to undo.");
+  return no(
+    turns.length < LOOKED_AT
+      ? "There is nothing of yours to undo."
+      : `There is nothing of yours to undo among the last ${LOOKED_AT} changes here. Earlier ones cannot be undone.`,
+  );
 }
 
 const nameOf = ({ action }: PastTurn): string => action.replace(/^tools\//, "");
@@ -165,6 +170,8 @@ async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing
   if (others > 0) return no(`${tool} cannot be undone: something else has changed since.`);
   if (turn.sent || turn.reply === "later") return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
   if (turn.timed) return no(`${tool} cannot be undone: it set a timer.`);
+  // Its caller has read that reply, and may have acted on it.
+  if (await past.answered(seq)) return no(`${tool} cannot be undone: it replied to a call that waited.`);
   const state = await past.stateBefore(seq);
   if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);
   return { seq, tool, state };

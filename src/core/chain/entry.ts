@@ -1,6 +1,7 @@
 // Owns: what the commit of a planned turn stores: event, row, outgoing messages; when to store a whole state. Does not own: the plan
 // (turn.ts), the texts of an event (event.ts), taking out secrets (redaction.ts).
 import type { ChainEvent, Entry, Json, Message, Remembered, Reply, Row, Status } from "../contract/index.ts";
+import { storedContext } from "../contract/internal.ts";
 import { seal, sha256 } from "./event.ts";
 import type { Kind } from "./kind.ts";
 import { secretsIn, withoutSecrets } from "./redaction.ts";
@@ -20,8 +21,9 @@ export interface Position {
 
 /** Always in the same order of keys: the same turn has the same text. */
 const recorded = (
-  { id, to, action, at, seed, viewer, start, policy, replyAs, replyContext, from, cause, deadline, trace, answers, can }: Message,
+  { id, to, action, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can }: Message,
   args: Json,
+  replyContext: Json | undefined,
 ): object => ({ id, to, action, args, at, seed, viewer, start, policy, replyAs, replyContext, from, cause, deadline, trace, answers, can });
 
 /** The parts of a plan that its event stores. */
@@ -35,7 +37,7 @@ export function eventOf(kind: Kind, plan: StoredParts, parent: string | null, fu
   return seal(
     { actor, life, seq, parent, at, type, cause },
     {
-      message: recorded(message, args),
+      message: recorded(message, args, storedContext(message.replyContext)),
       patch: full ? undefined : patch,
       state: full ? state : undefined,
       version: behaviour.version,

@@ -77,14 +77,23 @@ export function pastOf(host: PastHost): Past {
       if (Object.hasOwn(host.extra.pending, message.id)) return "later";
       return answerIn(host, message.id, later, (await earlierState(host, seq))?.state);
     },
-    async stateBefore(seq) {
-      const [event, earlier] = (await collected(host.history(Math.max(0, seq - 2)), Math.min(seq, 2))).toReversed();
-      if (event === undefined) return undefined;
-      if (earlier === undefined || readHeader(earlier).life !== life) return firstState(kind, event);
-      const before = await earlierState(host, seq - 1);
-      return before?.version === kind.behaviour.version ? freezeNew(undefined, before.state) : undefined;
+    async answered(seq) {
+      const [[event], before] = [await collected(host.history(seq - 1), 1), await stateBefore(host, seq)];
+      const body = event && readBody(event);
+      if (event === undefined || body === undefined || before === undefined) return false;
+      return Object.keys(answersOf(host, before, readHeader(event), body) ?? {}).length > 0;
     },
+    stateBefore: (seq) => stateBefore(host, seq),
   };
+}
+
+async function stateBefore(host: PastHost, seq: number): Promise<Json | undefined> {
+  const { kind, life } = host;
+  const [event, earlier] = (await collected(host.history(Math.max(0, seq - 2)), Math.min(seq, 2))).toReversed();
+  if (event === undefined) return undefined;
+  if (earlier === undefined || readHeader(earlier).life !== life) return firstState(kind, event);
+  const before = await earlierState(host, seq - 1);
+  return before?.version === kind.behaviour.version ? freezeNew(undefined, before.state) : undefined;
 }
 
 /** Events do not store what their turns answered, but a pure turn that runs again answers the same (law 4). */

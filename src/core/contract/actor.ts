@@ -228,6 +228,8 @@ export interface Past {
    * gave it, or a turn that cannot run again.
    */
   answerTo(seq: number): Promise<Reply | "later" | undefined>;
+  /** Whether that turn replied to calls whose own turns returned "later". False also for one that cannot run again. */
+  answered(seq: number): Promise<boolean>;
   /** The state before that turn of the present life. Undefined: it is not stored any more, or is of another version. */
   stateBefore(seq: number): Promise<Json | undefined>;
 }

@@ -1,7 +1,7 @@
 // Owns: the form of an event in an actor's chain, and how many of them are read or held at once. Does not own: hashing, verifying and
 // replaying them (core/chain).
 import type { ActorId } from "./actor.ts";
-import type { Json } from "./json.ts";
+import { isJsonObject, type Json } from "./json.ts";
 
 /**
  * `id` is the SHA-256 (hex) of `header`, which names the SHA-256 of `body`; both are stored as the text that was hashed. If the body is
@@ -44,6 +44,10 @@ export interface Body {
 
 /** Stands in events and logs where an argument or a record was secret. */
 export const REDACTED = "[redacted]";
+
+/** A context as an event stores it: what a call with secret arguments passes on to the handler of a reply may repeat them. */
+export const storedContext = (context: Json | undefined): Json | undefined =>
+  isJsonObject(context) && context["secret"] === true && context["args"] !== undefined ? { ...context, args: REDACTED } : context;
 
 /** Nothing is known yet of how large they are. */
 const FIRST = 4;

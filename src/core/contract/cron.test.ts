@@ -19,6 +19,16 @@ test("cron: a time that the clock skips comes once, when the clock has changed #
   assert.deepEqual(ticks("30 2 * * *", BERLIN, "2026-03-27T12:00:00Z", 3), ["2026-03-28T01:30", "2026-03-29T01:00", "2026-03-30T00:30"]);
 });
 
+test("cron: a time that the clock skips at the end of a day comes once, too #actors.wakes.cron", () => {
+  const nuuk = (cron: string, count: number): string[] => ticks(cron, "America/Nuuk", "2026-03-28T02:00:00Z", count);
+  assert.deepEqual(nuuk("45 23 * * *", 2), ["2026-03-29T01:00", "2026-03-30T00:45"]);
+  assert.deepEqual(nuuk("30 22,23 * * *", 3), ["2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T23:30"]);
+  assert.deepEqual(nuuk("45 23 28 3 *", 2), ["2026-03-29T01:00", "2027-03-29T00:45"]);
+  // No tick of its own is skipped.
+  assert.deepEqual(nuuk("45 23 * * 0", 1), ["2026-03-30T00:45"]);
+  assert.deepEqual(nuuk("*/15 23 * * *", 1), ["2026-03-30T00:00"]);
+});
+
 test("cron: a time that comes twice counts once, but every hour is every hour #actors.wakes.cron", () => {
   assert.deepEqual(ticks("30 2 * * *", BERLIN, "2026-10-23T12:00:00Z", 3), ["2026-10-24T00:30", "2026-10-25T00:30", "2026-10-26T01:30"]);
   assert.deepEqual(ticks("30 * * * *", BERLIN, "2026-10-25T00:00:00Z", 3), ["2026-10-25T00:30", "2026-10-25T01:30", "2026-10-25T02:30"]);

@@ -28,7 +28,50 @@ export function nextCronTime(cron: string, timeZone: string, after: number): num
     throw badCron(`${text} is no cron expression (${why}): give minute, hour, day, month and weekday, such as "0 9 * * 1-5".`);
   }
   if (next === null) throw badCron(`${text} never comes: no such day is in the calendar.`);
-  return next.getTime();
+  return skippedTick(cron, timeZone, after, next.getTime()) ?? next.getTime();
+}
+
+/** Not the minute or the hour of `*`, `?` or a step. */
+const FIXED_TIME = /^(?:[^\s*?/]+ [^\s*?/]+ |@(?!hourly))/;
+/** Clocks change less often. */
+const CHANGES_APART = 20 * 24 * 60 * MINUTE;
+
+/**
+ * The tick between two times that comes when the clock has skipped its local time. Croner loses one where that is another day, as in Nuuk,
+ * whose clocks go from 23:00 to midnight.
+ */
+function skippedTick(cron: string, timeZone: string, after: number, next: number): number | undefined {
+  if (!FIXED_TIME.test(cron)) return undefined;
+  const offset = offsetIn(timeZone);
+  let [from, before] = [after, offset(after)];
+  while (from < next) {
+    const to = Math.min(from + CHANGES_APART, next);
+    const then = offset(to);
+    if (then > before) {
+      let [early, late] = [Math.floor(from / MINUTE), Math.ceil(to / MINUTE)];
+      while (late - early > 1) {
+        const middle = Math.floor((early + late) / 2);
+        if (offset(middle * MINUTE) === before) early = middle;
+        else late = middle;
+      }
+      const at = late * MINUTE;
+      // The expression by a clock that skips nothing.
+      const local = new Cron(cron, { timezone: "UTC" }).nextRun(new Date(at + before - 1));
+      if (at > after && at < next && local !== null && local.getTime() < at + then) return at;
+    }
+    [from, before] = [to, then];
+  }
+  return undefined;
+}
+
+/** What the clocks of the zone are ahead of UTC at a time, in milliseconds. */
+function offsetIn(timeZone: string): (at: number) => number {
+  const format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
+  return (at) => {
+    const name = format.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
+    const [, sign, hours = "0", minutes = "0"] = /^GMT([+-])(\d\d):(\d\d)/.exec(name) ?? [];
+    return (Number(hours) * 60 + Number(minutes)) * (sign === "-" ? -MINUTE : MINUTE);
+  };
 }
 
 /**

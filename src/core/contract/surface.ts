@@ -2,7 +2,7 @@
 // arguments fit (core/schema).
 import type { ActorId } from "./actor.ts";
 import type { TroupeError } from "./errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { isJsonObject, isList, type Json, type JsonObject } from "./json.ts";
 
 /** The three lists of MCP. Names are unique within one, not across them. */
 export type ListName = "tools" | "resources" | "prompts";
@@ -106,6 +106,15 @@ const COMBINED = ["allOf", "anyOf", "oneOf"];
 
 /** Whether a schema allows members that neither its `properties` nor the schemas it combines name. `additionalProperties` is not considered. */
 export const hasOpenKeyword = (schema: JsonObject): boolean => OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword));
+
+/** Whether a schema names a member, in its own `properties` or in those of a schema that it combines. */
+export const namesMember = (schema: Json | undefined, name: string): boolean =>
+  isJsonObject(schema) &&
+  ((isJsonObject(schema["properties"]) && Object.hasOwn(schema["properties"], name)) ||
+    COMBINED.some((keyword) => {
+      const parts = schema[keyword];
+      return isList(parts) && parts.some((part) => namesMember(part, name));
+    }));
 
 /** The arguments that an offer names; null: it may take others too. */
 export function argumentNames({ definition }: Offer): ReadonlySet<string> | null {

@@ -11,7 +11,7 @@ import {
   type OfferRef,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { templateVariables } from "../../core/contract/internal.ts";
+import { namesMember, templateVariables } from "../../core/contract/internal.ts";
 import { refused, type Refused } from "./actor-access.ts";
 import { fillAlias, uriOf, withSegment } from "./names.ts";
 
@@ -55,7 +55,7 @@ export function withAddress(
   const given = definition["inputSchema"];
   const schema: JsonObject = isJsonObject(given) ? given : { type: "object" };
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
-  const clash = args.find(({ name }) => Object.hasOwn(properties, name));
+  const clash = args.find(({ name }) => namesMember(schema, name));
   if (clash !== undefined) throw taken(clash);
   const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const address = Object.fromEntries(args.map(({ name, description }) => [name, { type: "string", description }]));

@@ -189,6 +189,8 @@ describe("links by argument: lists", () => {
     const words = (offer: string): RegExp =>
       new RegExp(`^incident: ${offer} has an argument \`incident\`.*rename it, or name the link's argument with \`by\``);
     wrong([link, clash({ tools: { a: { description: "A.", input, run: () => 1 } } })], words("tools/a"));
+    const either = z.union([z.object({ text: z.string() }), input]);
+    wrong([link, clash({ tools: { a: { description: "A.", input: either, run: () => 1 } } })], words("tools/a"));
     wrong([link, clash({ resources: { a: { uri: "a://{incident}", view: () => 1 } } })], words("resources/a"));
     wrong([link, clash({ prompts: { a: { description: "A.", input, view: () => "" } } })], words("prompts/a"));
     const deeper = actor("case", {

@@ -172,8 +172,11 @@ export const runWithModules = (
       kinds,
       indexes: indexesOf(loaded),
       store,
-      onFault: (error) => {
-        thrown ??= error;
+      // Messages to kinds of other modules are for the next server.
+      partial: true,
+      onFault: (error, { actor }) => {
+        // What other actors do meanwhile, with messages that waited, is not about this operation.
+        if (actor === args["actor"]) thrown ??= error;
       },
     });
     try {
@@ -200,7 +203,7 @@ export const runWithGuests = async (directory: DataDirectory, op: string, args: 
   const [{ LocalEngine }, { GuestRuntime }] = await Promise.all([import("../core/engine/index.ts"), import("./guest-runtime.ts")]);
   await using runtime = new GuestRuntime(directory.path, undefined, reportsLostLog);
   await using store = sqliteStore({ directory: directory.path, ...reportsLostLog });
-  await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
+  await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store, partial: true });
   // Messages that a killed server left are for the next one: this process does not know its manifests, variables and modules.
   runtime.attachEngine(engine, directory.path, [], { readsOnly: READS_GUESTS.has(op) });
   return (

@@ -5,7 +5,16 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { editsOff, engineOperations, type Operate, type StoreOperatingOptions, storeOperations } from "../bridges/operate/index.ts";
 import { signingKey } from "../core/chain/index.ts";
-import { type ActorId, type Behaviour, EngineError, type Json, type JsonObject, type Store } from "../core/contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type Ended,
+  EngineError,
+  type Json,
+  type JsonObject,
+  type Store,
+  systemClock,
+} from "../core/contract/index.ts";
 import { omitUndefined, stripBom } from "../core/contract/internal.ts";
 import type { LocalEngine, Pruned, Pruning } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
@@ -39,9 +48,7 @@ export const engineHandler = (operating: EngineHandlerOptions): ControlHandler =
   return withCommandWording(operating.directory, async (operation, args) => {
     if (operation === "edit" && !operating.edit) throw editsOff();
     if (operation !== "prune") return await operations(operation, args);
-    const pruned = await operating.engine.prune(parsePruning(args));
-    operating.erased(pruned.ended.map(({ id }) => id));
-    return prunedJson(pruned);
+    return prunedJson(await operating.engine.prune(parsePruning(args)), operating.erased);
   });
 };
 
@@ -100,15 +107,19 @@ const parsePruning = ({ before, kind, after }: JsonObject): Pruning => ({
 });
 
 /** The reply to it. */
-const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
-  ended: ended.map((one) => ({ ...one })),
-  damaged,
-  ...omitUndefined({ next }),
-});
+const prunedJson = ({ ended, damaged, next }: Pruned, erased: (ids: readonly ActorId[]) => void): Json => {
+  if (ended.length > 0) erased(ended.map(({ id }) => id));
+  return { ended: ended.map((one) => ({ ...one })), damaged, ...omitUndefined({ next }) };
+};
 
 /** Performs one operation on the store alone: loads no actor code, and delivers no pending messages. */
 export const runOnStore = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
   await using store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...reportsLostLog }), directory.control);
+  const erased = (): void => directory.deleteSearchIndex();
+  if (op === "prune") {
+    const host = { store, now: systemClock.now(), remove: (one: Ended) => store.remove(one) };
+    return prunedJson(await (await import("../core/engine/index.ts")).prune(host, parsePruning(args)), erased);
+  }
   const perform = storeHandler({
     directory: directory.path,
     engine: {
@@ -122,7 +133,7 @@ export const runOnStore = async (directory: DataDirectory, op: string, args: Jso
       letter: (id, fate) => store.letter(id, fate),
     },
     store,
-    erased: () => directory.deleteSearchIndex(),
+    erased,
   });
   return await perform(op, args);
 };
@@ -172,8 +183,11 @@ export const runWithModules = (
       kinds,
       indexes: indexesOf(loaded),
       store,
-      onFault: (error) => {
-        thrown ??= error;
+      // Messages to kinds of other modules are for the next server.
+      partial: true,
+      onFault: (error, { actor }) => {
+        // What other actors do meanwhile, with messages that waited, is not about this operation.
+        if (actor === args["actor"]) thrown ??= error;
       },
     });
     try {
@@ -199,8 +213,8 @@ const READS_GUESTS = new Set(["collect", "reexecute"]);
 export const runWithGuests = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
   const [{ LocalEngine }, { GuestRuntime }] = await Promise.all([import("../core/engine/index.ts"), import("./guest-runtime.ts")]);
   await using runtime = new GuestRuntime(directory.path, undefined, reportsLostLog);
-  await using store = sqliteStore({ directory: directory.path, ...reportsLostLog });
-  await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store });
+  await using store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...reportsLostLog }), directory.control);
+  await using engine = await LocalEngine.start({ kinds: [runtime.guests.kind], store, partial: true });
   // Messages that a killed server left are for the next one: this process does not know its manifests, variables and modules.
   runtime.attachEngine(engine, directory.path, [], { readsOnly: READS_GUESTS.has(op) });
   return (

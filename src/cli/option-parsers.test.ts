@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseUtcTime } from "./option-parsers.ts";
+import { nonNegative, parseUtcTime } from "./option-parsers.ts";
 
 test("days and times are in UTC, and days that the calendar lacks are invalid", () => {
   assert.equal(parseUtcTime("2028-02-29"), Date.UTC(2028, 1, 29));
@@ -8,4 +8,9 @@ test("days and times are in UTC, and days that the calendar lacks are invalid", 
   assert.equal(parseUtcTime("2026-02-28T24:00Z"), Date.UTC(2026, 2, 1));
   for (const none of ["2026-02-29", "2026-02-30", "2026-02-31T00:00Z", "2026-13-01", "2026-02-32", "2026-02-28T25:00Z", "today", ""])
     assert.equal(parseUtcTime(none), undefined, none);
+});
+
+test("an empty text is no number, so an unset variable turns no limit off", () => {
+  assert.deepEqual(["0", "2.5", "200"].map(nonNegative), [0, 2.5, 200]);
+  for (const none of ["", " ", "\t", "-1", "x", "Infinity"]) assert.throws(() => nonNegative(none), /a number of 0 or more/, none);
 });

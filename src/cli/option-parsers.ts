@@ -61,7 +61,8 @@ export const parseScope = (value: string, before: readonly string[] | undefined)
 };
 
 export const nonNegative = (text: string): number => {
-  const number = Number(text);
+  // An unset variable in a script is an empty text, and must not mean 0: that is no limit, or no grace.
+  const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isFinite(number) || number < 0) throw new InvalidArgumentError("It must be a number of 0 or more.");
   return number;
 };

@@ -67,7 +67,7 @@ const refuseLocked = async (directory: DataDirectory): Promise<void> => {
   await using _ = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...reportsLostLog }), directory.control);
 };
 
-const ON_STORE = new Set(["letter", "fork", "revert", "checkpoint"]);
+const ON_STORE = new Set(["letter", "fork", "revert", "checkpoint", "prune"]);
 
 /** Whether an operation needs no code of its actor's kind. Replaying a dead letter runs its message. */
 const needsNoModule = (op: string, { fate }: JsonObject): boolean => ON_STORE.has(op) && !(op === "letter" && fate === "replay");

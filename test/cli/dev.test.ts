@@ -218,6 +218,29 @@ void test("troupe dev serves the first capability, new instructions, and changes
   await Promise.all([client.close(), other.close()]);
 });
 
+void test("troupe dev loads nothing anew while it stops, so running calls have their grace", { timeout: 60_000 }, async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  const module = join(folder.path, "bell.ts");
+  const bell = `
+import { actor } from "troupe";
+export const bell = actor("bell", { description: "A bell.", per: "shared", initial: () => ({}), tools: {
+  toll: { description: "Slowly.", async work() { console.error("tolling"); await new Promise((done) => setTimeout(done, 1_500)); return { reply: { ok: "tolled" } }; } } } });
+`;
+  writeFileSync(module, bell);
+  await using dev = running("dev", module, "--http", "127.0.0.1:0", "--data", join(folder.path, ".troupe"), "--json");
+  await dev.said(/"ready":true/);
+  const client = new Client(INFO);
+  await client.connect(new StreamableHTTPClientTransport(new URL(/"http":"([^"]+)"/.exec(dev.out())?.[1] ?? "")));
+  const tolled = client.callTool({ name: "toll", arguments: {} });
+  await dev.said(/tolling/);
+  dev.child.kill("SIGTERM");
+  await dev.said(/"event":"stopping"/);
+  writeFileSync(module, `${bell}// saved`);
+  assert.match(JSON.stringify(await tolled), /tolled/);
+  assert.equal(await dev.ended, 0);
+  assert.doesNotMatch(dev.err(), /"event":"reload/);
+});
+
 void test("troupe dev --as names every caller over HTTP, and logs what a turn threw once", { timeout: 60_000 }, async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
   const module = join(folder.path, "desk.ts");

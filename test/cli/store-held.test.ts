@@ -14,7 +14,7 @@ const folder = () => mkdtempDisposableSync(join(tmpdir(), "troupe-held-"));
 const held = (data: string): Promise<void> => {
   const store = sqliteStore({ directory: data });
   return new Promise((settle) => {
-    setTimeout(() => void store[Symbol.asyncDispose]().then(settle), 1_000);
+    setTimeout(() => void store[Symbol.asyncDispose]().then(settle), 2_500);
   });
 };
 
@@ -26,6 +26,18 @@ test("a command waits for a store that another process holds for a moment", asyn
   assert.equal(ran.code, 0, ran.stderr);
   assert.match(ran.stdout, /"ok"/);
 });
+
+for (const command of [["prune", "--ended-before", "1d"], ["import"], ["guests", "collect"]])
+  test(`troupe ${command.join(" ")} waits for a store that is held for a moment, too`, async () => {
+    using place = folder();
+    await sqliteStore({ directory: place.path })[Symbol.asyncDispose]();
+    const dump = join(place.path, "all.jsonl");
+    assert.equal((await troupe("export", dump, "--data", place.path)).code, 0);
+    const free = held(place.path);
+    const ran = await troupe(...command, ...(command[0] === "import" ? [dump] : []), "--data", place.path, "--json");
+    await free;
+    assert.equal(ran.code, 0, ran.stderr);
+  });
 
 test("a server waits for a store that another process holds for a moment", async () => {
   using place = folder();

@@ -1,9 +1,11 @@
 // Kinds that were served once and are not any more: their actors stay in the data directory, and nothing wakes them.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempDisposableSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { messageTo } from "troupe/conformance";
+import { sqliteStore } from "troupe/store";
 import { isJsonObject } from "../wire.ts";
 import { lines, running, troupe } from "./run.ts";
 
@@ -68,4 +70,48 @@ test("serve warns once of kinds in the directory that are not served, and actors
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+const LETTERS = `
+import { actor } from "troupe";
+export const tray = actor("tray", {
+  description: "A tray.", per: "link", initial: () => ({ got: [] }),
+  tools: { look: { description: "Look.", view: ({ state }) => state.got } },
+  messages: { put: { run({ state, args }) { state.got.push(args); } } },
+});
+`;
+
+test("commands on other kinds leave messages to a kind that they do not load where they are", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
+  const data = join(folder.path, "data");
+  const [bell, tray] = [join(folder.path, "bell.ts"), join(folder.path, "tray.ts")];
+  writeFileSync(bell, KIND("bell"));
+  writeFileSync(tray, LETTERS);
+  {
+    await using store = sqliteStore({ directory: data });
+    for (const id of ["m1", "m2"]) await store.enqueue(messageTo("tray/one", id, { action: "put", args: id, start: null }));
+  }
+  for (let times = 0; times < 4; times += 1)
+    assert.equal((await troupe("call", "bell/one", "tools/use", "--start", "--module", bell, "--data", data)).code, 0);
+  assert.equal((await troupe("guests", "collect", "--data", data)).code, 0);
+  assert.equal((await troupe("letters", "--json", "--data", data)).stdout, "");
+  const outbox = await troupe("sql", "SELECT id, failures FROM outbox", "--csv", "--data", data);
+  assert.equal(outbox.stdout, "id,failures\nm1,0\nm2,0\n");
+});
+
+test("a command says what its own actor threw, not what another did meanwhile", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
+  const data = join(folder.path, "data");
+  const module = join(folder.path, "two.ts");
+  const thrower = (kind: string, ms: number): string => `
+export const ${kind} = actor("${kind}", { description: "A ${kind}.", per: "shared", initial: () => ({}), messages: {
+  go: { async work() { await new Promise((done) => setTimeout(done, ${ms})); throw new Error("${kind} broke"); } } } });`;
+  writeFileSync(module, `import { actor } from "troupe";${thrower("slow", 500)}${thrower("quick", 0)}`);
+  {
+    await using store = sqliteStore({ directory: data });
+    await store.enqueue(messageTo("quick/main", "m1", { action: "go", args: null, start: null }));
+  }
+  const called = await troupe("call", "slow/main", "go", "--start", "--module", module, "--data", data);
+  assert.equal(called.code, 1);
+  assert.match(called.stderr, /It threw Error: slow broke/);
 });

@@ -32,6 +32,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
   let cancel: (() => void) | undefined;
   let updatePending = false;
   let savedBeforeReady = false;
+  let isStopping = false;
 
   using folders = new WatchedFolders({
     isPart: (file) => isModuleFile(file) || rounds.files().has(file),
@@ -40,7 +41,7 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       // Editors write a file in several steps.
       cancel = systemClock.after(100, () => {
         if (serving === undefined) savedBeforeReady = true;
-        else void reload(serving);
+        else if (!isStopping) void reload(serving);
       });
     },
     moved() {
@@ -73,7 +74,8 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
     try {
       const changed = await load(modules, round, serviceSettings(options, of.log, true));
       // Only the newest round counts: a module may never finish loading, and must not block later changes.
-      if (round === newest) swapping = swapping.then(() => swap(of, changed));
+      // Once the server stops, running calls have their grace, which a swap would end.
+      if (round === newest && !isStopping) swapping = swapping.then(() => swap(of, changed));
     } catch (error) {
       failed(error);
     }
@@ -87,6 +89,9 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       log = serverLog;
       roots = loaded.files.map((file) => dirname(file));
       updateWatches();
+    },
+    stopping() {
+      isStopping = true;
     },
   });
   if (savedBeforeReady) void reload(serving);

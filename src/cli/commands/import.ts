@@ -6,7 +6,7 @@ import { type Target, addTargetOptions, clusterTarget } from "../actor-options.t
 import { CommandError, describeFailure } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { reportsLostLog } from "../lost-log.ts";
-import { readChunks } from "../open-store.ts";
+import { openWhenUnlocked, readChunks } from "../open-store.ts";
 import { copiesNeeded, copiesText, countsText, MessageViewers, ProgressLine, showResult } from "../transfer-report.ts";
 
 interface ImportOptions extends Target {
@@ -39,7 +39,8 @@ const importAll = async (file: string, options: ImportOptions): Promise<void> =>
     if (dryRun) return DISCARDING_IMPORTER;
     if (engine !== undefined) return (await import("../../hosts/restate/index.ts")).restateImporter(engine);
     directory.create();
-    return (await import("../../core/store/index.ts")).sqliteImporter({ directory: directory.path, ...reportsLostLog });
+    const { sqliteImporter } = await import("../../core/store/index.ts");
+    return openWhenUnlocked(() => sqliteImporter({ directory: directory.path, ...reportsLostLog }), directory.control);
   };
   // Messages that are left out are still read, so the reader counts them.
   const taken = (stored: DumpProgress["stored"]): DumpProgress["stored"] =>

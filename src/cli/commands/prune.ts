@@ -5,11 +5,11 @@ import { isTexts, omitUndefined } from "../../core/contract/internal.ts";
 import type { Pruned, Pruning } from "../../core/engine/index.ts";
 import { parseActorId, type CommonOptions, addCommonOptions } from "../actor-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
-import { requestServer } from "../control-socket.ts";
 import { DataDirectory, unreadableActors } from "../data-directory.ts";
 import { reportsLostLog } from "../lost-log.ts";
 import { parseAge, parseUtcTime } from "../option-parsers.ts";
 import { counted, output, table } from "../output.ts";
+import { runOperation } from "../run-operation.ts";
 
 interface Options extends CommonOptions {
   readonly endedBefore: number;
@@ -44,7 +44,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false, en
       '"prune" is not available on a cluster: actors that ended there stay, with their history. Leave out --engine to prune a data directory.',
     );
   const directory = new DataDirectory(data);
-  if (!directory.holdsActors()) throw directory.noActors();
+  if (dryRun) directory.requireActors();
   const out = output({ json });
   const listed: Ended[] = [];
   let [actors, events, damaged] = [0, 0, 0];
@@ -92,33 +92,20 @@ const invalidReply = (): CommandError =>
  * nothing is removed.
  */
 async function* prunePages(directory: DataDirectory, pruning: Pruning, dryRun: boolean): AsyncGenerator<Pruned> {
-  const ask = async (page: Pruning): Promise<Pruned | undefined> => {
-    const answer = await requestServer(directory.control, "prune", { ...page });
-    return answer && prunedIn(answer.ok);
-  };
-  const first = dryRun ? undefined : await ask(pruning);
-  if (first !== undefined) {
-    yield* pages(first, pruning, async (page) => (await ask(page)) ?? { ended: [], damaged: [] });
-    return;
+  for (let page = pruning; ;) {
+    const done = dryRun ? await prunable(directory, page) : prunedIn(await runOperation({ data: directory.path }, "prune", { ...page }));
+    yield done;
+    if (done.next === undefined) return;
+    page = { ...pruning, after: done.next };
   }
-  directory.refuseMissingStore();
+}
+
+/** What would be pruned, as it is now, also next to a running server. */
+const prunable = async (directory: DataDirectory, page: Pruning): Promise<Pruned> => {
   const [{ prune: pruneStore }, { sqliteStore }] = await Promise.all([
     import("../../core/engine/index.ts"),
     import("../../core/store/index.ts"),
   ]);
-  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun, ...reportsLostLog });
-  const host = { store, now: systemClock.now(), ...(dryRun ? {} : { remove: (one: Ended) => store.remove(one) }) };
-  const pruned = async (page: Pruning): Promise<Pruned> => {
-    const done = await pruneStore(host, page);
-    if (!dryRun && done.ended.length > 0) directory.deleteSearchIndex();
-    return done;
-  };
-  yield* pages(await pruned(pruning), pruning, pruned);
-}
-
-async function* pages(first: Pruned, pruning: Pruning, ask: (page: Pruning) => Promise<Pruned>): AsyncGenerator<Pruned> {
-  for (let page = first; ; page = await ask({ ...pruning, after: page.next })) {
-    yield page;
-    if (page.next === undefined) return;
-  }
-}
+  await using store = sqliteStore({ directory: directory.path, readOnly: true, ...reportsLostLog });
+  return await pruneStore({ store, now: systemClock.now() }, page);
+};

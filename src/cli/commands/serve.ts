@@ -55,9 +55,11 @@ const untilStopped = async (
   stops: { readonly signalled: Promise<string>; readonly uncaught: Promise<string> },
   options: ServeOptions,
   log: ServerLog,
+  dev: Development | undefined,
 ): Promise<void> => {
   const why = await Promise.race([stops.signalled, stops.uncaught, server.stdioEnded.then(() => "end of input")]);
   log("info", "stopping", { why });
+  dev?.stopping();
   await server.close(options.grace);
   if (why === "stray-error")
     throw new CommandError(
@@ -89,6 +91,8 @@ interface Development {
   log(log: ServerLog): ServerLog;
   /** Called before the server announces that it is ready. */
   loaded(loaded: LoadedModules, log: ServerLog): void;
+  /** Called when the server begins to stop. */
+  stopping(): void;
 }
 
 /** The recorder of a console. Undefined without a console, of which then nothing is loaded. */
@@ -135,7 +139,7 @@ export const startServing = async (
   announce(server, options, loaded, log, held);
   // Later, so that the first reply does not wait for it.
   setImmediate(setV8Flags);
-  return { server, log, stopped: untilStopped(server, stops, options, log) };
+  return { server, log, stopped: untilStopped(server, stops, options, log, dev) };
 };
 
 export const serve = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {

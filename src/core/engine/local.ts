@@ -79,6 +79,8 @@ export interface LocalOptions {
   readonly indexes?: readonly Index[];
   /** Where actors on disk are stored; the engine does not close it. Absent: memory actors only. */
   readonly store?: Store;
+  /** Whether another engine will run the store's other kinds: messages to them wait there. Default: they become dead letters. */
+  readonly partial?: boolean;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** How long keyed replies are remembered, in milliseconds. Default 24 h. */
@@ -101,6 +103,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
   kinds: KINDS,
   indexes: INDEXES,
   store: true,
+  partial: true,
   clock: true,
   entropy: true,
   keyMs: DURATION,
@@ -156,6 +159,7 @@ export class LocalEngine implements Engine {
     };
     this.#watchers = new Watchers((error, actor) => fault(error, { where: "watcher", actor }));
     const drop = (cell: Cell): void => this.#forget(cell);
+    const served = options.kinds.map(({ kind }) => kind);
     this.#passivation = new Passivation(clock, drop);
     const eviction = new Eviction({ table: this.#table, maxCells: maxActors, usedShare: usedHeapShare, drop });
     this.#cells = new CellDirectory(options.kinds, {
@@ -181,6 +185,7 @@ export class LocalEngine implements Engine {
       fault,
       hasSecrets: (message) => this.#cells.redactedArgs(message) !== message.args,
       mayStart: (message) => this.#cells.mayStart(message),
+      isOthers: (message) => options.partial === true && !served.includes(kindOf(message.to)) && !isStopChildrenMessage(message),
       forwarded: this.#forwarded,
       listeners: (call) => this.#deferred.listeners(call, fault),
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#children.delivered(job) : this.#dispatcher.accept(job)),
@@ -201,7 +206,7 @@ export class LocalEngine implements Engine {
       entropy,
       store,
       retryMs,
-      kinds: options.kinds.map(({ kind }) => kind),
+      kinds: served,
       fault,
       cell: (id) => this.#cells.at(id, true),
       expire: (cell, ended) => this.#dispatcher.expire(cell, ended),

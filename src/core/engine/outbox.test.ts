@@ -175,6 +175,29 @@ test("C5 failures are counted across restarts #engine.dead-letters", async () =>
   assert.equal((await third.letters()).length, 1);
 });
 
+test("C5 a partial engine leaves messages to other kinds in the store, in order #engine.c5", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const [here, there] = [tallyKind("tally"), tallyKind("other")];
+  const to = "other/x";
+  for (const id of ["m1", "m2"]) await store.enqueue(messageTo(to, id, { action: "note", args: { text: id }, start: null }));
+  await store.enqueue(messageTo(B, "m3", { action: "note", args: { text: "m3" }, start: null }));
+  for (let starts = 0; starts < 3; starts += 1) {
+    await using partial = await LocalEngine.start({ kinds: [here], clock, store, partial: true });
+    await partial.call(send({ to, action: "note", with: { text: `sent ${starts}` }, start: null, replyAs: "answered" }));
+    await clock.advance(5_000);
+    assert.match(await logOf(partial, B), /m3/);
+    assert.doesNotMatch(await logOf(partial, A), /answered/);
+    assert.deepEqual(await partial.letters(), []);
+  }
+  assert.deepEqual(new Set((await store.undelivered(10)).map(({ failures }) => failures)), new Set([0]));
+  await using whole = await LocalEngine.start({ kinds: [here, there], clock, store });
+  await until("all is delivered", async () => (await store.undelivered(1)).length === 0);
+  const log = await logOf(whole, to);
+  assert.deepEqual(log.match(/m\d/g), ["m1", "m2"]);
+  assert.deepEqual(log.match(/sent \d/g), ["sent 0", "sent 1", "sent 2"]);
+});
+
 for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
   for (const action of ["refuse", "throw"])
     test(`C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place} #engine.c5`, async () => {

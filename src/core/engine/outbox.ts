@@ -65,6 +65,8 @@ export interface OutboxHost {
   hasSecrets(message: Message): boolean;
   /** It begins an actor that is not there. */
   mayStart(message: Message): boolean;
+  /** Another engine will deliver it: if it is stored, it waits in the store. */
+  isOthers(message: Message): boolean;
 }
 
 /**
@@ -79,6 +81,8 @@ export class Outbox {
   /** The stored messages that are in a channel. */
   readonly #held = new Set<string>();
   #heldBytes = 0;
+  /** The stored messages that were read and are another engine's. */
+  readonly #others = new Set<string>();
   readonly #deadLetters = new Map<string, DeadLetter>();
   readonly #undos = new Set<() => void>();
   readonly #settling = new Set<Promise<void>>();
@@ -101,6 +105,7 @@ export class Outbox {
   add(messages: readonly Message[], stored: boolean): void {
     if (this.#closed) return;
     for (const message of messages) {
+      if (stored && this.#host.isOthers(message)) continue;
       if (stored && (this.#storeHasMore || this.#held.size >= 10 * PAGE || this.#heldBytes >= MAX_BYTES)) {
         this.#storeHasMore = true;
         this.#missed = true;
@@ -122,7 +127,8 @@ export class Outbox {
       let damaged: EngineError | undefined;
       const read = async (): Promise<void> => {
         try {
-          found = await store.undelivered(PAGE, this.#damaged, this.#held);
+          const known = this.#others.size === 0 ? this.#held : new Set([...this.#held, ...this.#others]);
+          found = await store.undelivered(PAGE, this.#damaged, known);
         } catch (error) {
           const fault = faults.fromStore(error);
           if (faults.isPassing(fault)) throw error;
@@ -136,9 +142,10 @@ export class Outbox {
       }
       // Stop at a page with nothing new: a store that ignores `held` would return the same page forever.
       for (const { message, failures } of found) {
-        if (this.#held.has(message.id)) continue;
+        if (this.#held.has(message.id) || this.#others.has(message.id)) continue;
         this.#missed = true;
-        if (!this.#deliveredMeanwhile.has(message.id)) this.#put(message, true, failures);
+        if (this.#host.isOthers(message)) this.#others.add(message.id);
+        else if (!this.#deliveredMeanwhile.has(message.id)) this.#put(message, true, failures);
       }
     }
     this.#reading = false;

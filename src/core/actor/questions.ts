@@ -10,7 +10,7 @@ import {
   type Reply,
   TroupeError,
 } from "../contract/index.ts";
-import { isTexts, memoize } from "../contract/internal.ts";
+import { getOwn, isTexts, memoize } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { whereMade } from "./author-errors.ts";
 import { refuse, refused } from "./replies.ts";
@@ -151,6 +151,21 @@ function notAForm(name: string, why: string): TroupeError {
 const CONFIRM_KEY = "confirm";
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
+/**
+ * The key under which the client answers a question of that name. An actor that forwarded the call may have asked under it, too: that answer
+ * was to its question, and is null here.
+ */
+export function answerKey(name: string, { from, answers }: Message): string {
+  let key = name;
+  if (from === undefined) return key;
+  while (getOwn(answers, key) === null) key = `forwarded ${key}`;
+  return key;
+}
+
+/** The same for the question of an action's `confirm`, which the actor that forwarded the call may have had, too. */
+export const confirmKey = (message: Message): string =>
+  answerKey(message.from === undefined ? CONFIRM_KEY : `forwarded ${CONFIRM_KEY}`, message);
+
 /** The text of the question, or its function. A method's type compares parameters bivariantly, so every inferred definition is assignable. */
 export type Confirm =
   | string
@@ -169,8 +184,9 @@ export function unconfirmed(
   const text = typeof action.confirm === "string" ? action.confirm : action.confirm({ state, args, viewer });
   if (text === undefined) return undefined;
   const question = elicit(text, CONFIRM_FORM);
-  const answer = message.answers?.[CONFIRM_KEY];
-  if (answer === undefined) return { needs: { [CONFIRM_KEY]: question.request } };
+  const key = confirmKey(message);
+  const answer = message.answers?.[key];
+  if (answer === undefined) return { needs: { [key]: question.request } };
   const given = question.read(answer);
   if (given.action === "accept" && given.content["confirm"] === true) return undefined;
   return refused("NOT_CONFIRMED", "Not confirmed.");

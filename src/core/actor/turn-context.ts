@@ -39,7 +39,7 @@ import type { Answers, Call, Create, Forward, RawQuestion, RunContext, Send, Sen
 import { type Draft, openDraft } from "./draft.ts";
 import { actionOf, callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
-import type { Question } from "./questions.ts";
+import { answerKey, confirmKey, type Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
 import { type Forwarded, ForwardedMark, Later, refuse, SettledMark } from "./replies.ts";
 import { wakeName, wakeOf } from "./timers.ts";
@@ -91,6 +91,8 @@ export class TurnContext implements RunContext<object, unknown> {
   #random: Random | undefined;
   #effects: Effects | undefined;
   #forwarded = false;
+  /** The keys of the answers that it has read. */
+  #read: Set<string> | undefined;
   #over = false;
 
   constructor(base: object, message: Message, args: unknown, viewer: ActorViewer, kind: KindOfTurn, life: string, seq: number) {
@@ -307,17 +309,25 @@ export class TurnContext implements RunContext<object, unknown> {
     if (this.#forwarded)
       throw badTurn(`${word}(): a caller gets one reply, and this turn has forwarded the call already. Use send() for what needs none.`);
     const { call, viewer, deadline, can, answers } = this.caller();
+    if (this.#kind.get(this.message.action)?.confirm !== undefined) (this.#read ??= new Set()).add(confirmKey(this.message));
     const sent = outgoing(other, undefined, undefined, undefined, this.message);
     const secret = this.#kind.get(actionOf(call))?.secret === undefined ? undefined : true;
     sends.push({
       ...omitUndefined({ viewer, deadline }),
       ...sent,
-      ...omitUndefined({ can, answers }),
+      ...omitUndefined({ can, answers: answers && this.#answersForOthers(answers) }),
       replyAs: REPLY_ACTION,
       replyContext: contextFor(call, sent, reply && { ...reply, secret, viewer, deadline }),
     });
     this.#forwarded = true;
     return FORWARDED;
+  }
+
+  /** The answers for another actor: an answer to this one is none to a question of that one, whatever that calls it. */
+  #answersForOthers(answers: JsonObject): JsonObject {
+    const others: Record<string, Json> = { ...answers };
+    for (const key of this.#read ?? []) if (Object.hasOwn(others, key)) others[key] = null;
+    return others;
   }
 
   /** What `request` passes on to the handler of the reply, checked as the handler will get it. */
@@ -382,14 +392,17 @@ export class TurnContext implements RunContext<object, unknown> {
     const answers: Record<string, unknown> = {};
     const missing: Record<string, Json> = {};
     const unable: string[] = [];
-    for (const [key, question] of Object.entries(questions)) {
-      if (!isQuestion(question)) throw badTurn(`ask(): ${JSON.stringify(key)} is no question: make it with elicit(), sample() or roots().`);
+    for (const [name, question] of Object.entries(questions)) {
+      if (!isQuestion(question))
+        throw badTurn(`ask(): ${JSON.stringify(name)} is no question: make it with elicit(), sample() or roots().`);
       const { method, params } = "request" in question ? question.request : question;
-      if (key === "confirm" && this.#kind.get(this.message.action)?.confirm !== undefined)
+      if (name === "confirm" && this.#kind.get(this.message.action)?.confirm !== undefined)
         throw badTurn('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
+      const key = answerKey(name, this.message);
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
-        setOwn(answers, key, "read" in question ? question.read(answer) : answer);
+        (this.#read ??= new Set()).add(key);
+        setOwn(answers, name, "read" in question ? question.read(answer) : answer);
       } else {
         setOwn(missing, key, { method, params });
         const needed = capabilityNeeded(method, params ?? {});

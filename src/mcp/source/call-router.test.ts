@@ -114,6 +114,44 @@ test("C4 keys are scoped to their viewer, also without a principal and in one ro
   assert.deepEqual((await engine.read("room/0"))?.state, { left: 1, called: "" }, "each waved once");
 });
 
+test("C4 one key on several ways to actors of one kind names a call on each", async () => {
+  const lamp = actor("lamp", {
+    description: "A lamp.",
+    per: "link",
+    autoStart: true,
+    state: z.object({ pulls: z.int().default(0) }),
+    tools: { pull: { description: "Pulls its cord.", run: ({ state }) => (state.pulls += 1) } },
+  });
+  const hall = actor("hall", {
+    description: "A hall.",
+    per: "link",
+    autoStart: true,
+    initial: ({ key }) => ({ lamp: key }),
+    links: { lamp: { kind: lamp, to: ({ state }) => lamp.id(state.lamp) } },
+  });
+  const flat = actor("flat", {
+    description: "A flat.",
+    per: "user",
+    state: z.object({}),
+    links: {
+      left: { kind: lamp, to: () => lamp.id("left") },
+      right: { kind: lamp, to: () => lamp.id("right") },
+      hall: { kind: hall, choices: () => ["east", "west"] },
+    },
+  });
+  const all = [flat, hall, lamp];
+  await using engine = await LocalEngine.start({ kinds: all, store: memoryStore() });
+  const ways: readonly (readonly [OfferRef, JsonObject])[] = [
+    ["tools/left__pull", {}],
+    ["tools/right__pull", {}],
+    ["tools/hall__lamp__pull", { hall: "east" }],
+    ["tools/hall__lamp__pull", { hall: "west" }],
+  ];
+  for (const source of [cast({ engine, kinds: all }), cast({ engine, kinds: all })])
+    for (const [ref, args] of ways) assert.deepEqual(await source.act(ann, ref, args, { key: "k" }), { ok: 1 });
+  for (const key of ["left", "right", "east", "west"]) assert.deepEqual((await engine.read(lamp.id(key)))?.state, { pulls: 1 }, key);
+});
+
 test("C4 keys of callers without a principal are scoped to their peers", async () => {
   const chime = actor("chime", {
     description: "Rings.",

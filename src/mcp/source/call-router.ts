@@ -23,7 +23,8 @@ import {
   ReceiptRecorder,
   withoutId,
 } from "../../core/contract/internal.ts";
-import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
+import { sha256Base64url } from "../../core/platform/index.ts";
+import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
 import { offNow } from "./link-graph.ts";
@@ -210,8 +211,9 @@ export class CallRouter {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     // An engine with `callNow` has announced a change before it replies, so only others have to say what was committed.
-    const recorder = retry === undefined && engine.callNow !== undefined ? undefined : new ReceiptRecorder(options);
-    const sent = recorder?.options ?? options;
+    const keyed = isRoot || options.key === undefined ? options : { ...options, key: linkedKey(roots, self, route, options.key) };
+    const recorder = retry === undefined && engine.callNow !== undefined ? undefined : new ReceiptRecorder(keyed);
+    const sent = recorder?.options ?? keyed;
     const attempt: CallAttempt = { recorder, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
@@ -275,9 +277,8 @@ export class CallRouter {
       if (self === undefined || parent === undefined || isRead) continue;
       const retry = this.#retries.get(retryKey(roots, self, route, key));
       const known = retry !== undefined && clock.now() - retry.at < RETRY_MS ? retry.id : undefined;
-      const id = known ?? (await engine.keyed?.(behaviour.kind, roots.as(self), key));
-      // Under a key of another actor of the kind, this is no retry: keys are scoped to the actor.
-      if (id !== undefined && isMeant(route.slot, roots, id)) return { route, id, self, notStarted: false };
+      const id = known ?? (await engine.keyed?.(behaviour.kind, roots.as(self), linkedKey(roots, self, route, key)));
+      if (id !== undefined) return { route, id, self, notStarted: false };
     }
     return undefined;
   }
@@ -324,8 +325,10 @@ function retryKey({ viewer, address }: ViewerRoots, self: ActorId, { slot, inner
   return JSON.stringify([viewer.principal ?? null, self, slot.path, slot.behaviour.kind, inner, key, address?.text ?? null]);
 }
 
-/** Whether the arguments of a call can mean this actor, whatever its link offers now. */
-function isMeant({ by, behaviour }: Slot, { viewer, address }: ViewerRoots, id: ActorId): boolean {
-  const key = by === undefined ? undefined : address?.keys.get(by);
-  return by === undefined || (key !== undefined && [true, false].some((chosen) => linkedActor(behaviour, viewer, key, chosen) === id));
+/**
+ * C4: the key of a call through links, with the way to its actor. An engine finds the actor of a key by its kind, so where several ways go to
+ * actors of one kind, a call on one of them would otherwise be taken for a retry of a call on another, which had the same key.
+ */
+function linkedKey({ address }: ViewerRoots, self: ActorId, { slot }: Route, key: string): string {
+  return `${key} ${sha256Base64url(JSON.stringify([self, slot.path, ...(address?.keys.values() ?? [])]))}`;
 }

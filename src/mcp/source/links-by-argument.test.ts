@@ -445,6 +445,17 @@ describe("links by argument: keyed retries, handles, other doors", () => {
     assert.deepEqual(Object((await engine.read(incident.id("INC-1")))?.state).notes, []);
   });
 
+  it("C4 a retry finds its first call also if another actor of the kind took the key later", async () => {
+    await using engine = await LocalEngine.start({ kinds: [responder, incident], store: memoryStore() });
+    for (const key of ["INC-1", "INC-2"]) await engine.call({ to: incident.id(key), action: BEGIN_ACTION, args: null, start: null });
+    const [first, second] = [1, 2].map(() => cast({ engine, kinds: [responder, incident] }));
+    const comment = async (source: Source | undefined, key: string): Promise<Reply | undefined> =>
+      source?.act(ana, "tools/incident__comment", { incident: key, text: "x" }, { key: "once" });
+    for (const key of ["INC-1", "INC-2"]) assert.deepEqual(await comment(first, key), { ok: 1 });
+    await first?.act(ana, "tools/hide", {}, {});
+    for (const key of ["INC-1", "INC-2"]) assert.deepEqual(await comment(second, key), { ok: 1 });
+  });
+
   it("a handle and a key address together", async () => {
     const desk = actor("desk", {
       description: "A desk.",

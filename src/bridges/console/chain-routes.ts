@@ -146,7 +146,8 @@ function filterIn(request: ConsoleRequest): Filter | undefined {
 
 const textOf = ({ header, body = "" }: ChainEvent): string => `${header} ${body.length > MAX_BYTES ? "" : body}`.toLowerCase();
 
-const EVENT_ID = /^[0-9a-f]{64}$/;
+/** Of an event, and of no message. */
+export const EVENT_ID = /^[0-9a-f]{64}$/;
 
 /** Throws `NOT_FOUND`. */
 export async function eventOf(id: string, reader: ActorReader): Promise<ChainEvent> {

@@ -34,6 +34,15 @@ test("the overview counts actors, requests, clients and turns", async () => {
   assert.ok(Number(object(body["memory"])["heapBytes"]) > 1_000_000);
 });
 
+test("the overview counts actors again after the clock was set back", async () => {
+  let now = 10_000_000;
+  await using server = await RecordedServer.start({ now: () => now });
+  assert.deepEqual((await server.api("/overview")).body["byKind"], { safe: { live: 0, failed: 0, stopped: 0 } });
+  await server.call("open", { code: "1111" });
+  now -= 3_600_000;
+  assert.deepEqual((await server.api("/overview")).body["byKind"], { safe: { live: 1, failed: 0, stopped: 0 } });
+});
+
 test("the stream has figures, changes and traffic, and ends with the server", async () => {
   const server = await RecordedServer.start();
   const seen = new Map<string, JsonObject>();

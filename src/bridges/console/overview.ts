@@ -49,6 +49,7 @@ class OverviewSource {
   #latestAt = 0;
   #failedBefore: readonly EarlierFailure[];
   #counted: Promise<Counted> | undefined;
+  #countedAt = 0;
   #countAgainAt = 0;
 
   constructor(data: ConsoleData) {
@@ -122,7 +123,9 @@ class OverviewSource {
 
   #count(): Promise<Counted> {
     const now = this.#data.now();
-    if (this.#counted === undefined || now >= this.#countAgainAt) {
+    // A clock that was set back would put it off for as long.
+    if (this.#counted === undefined || now >= this.#countAgainAt || now < this.#countedAt) {
+      this.#countedAt = now;
       this.#countAgainAt = FAR;
       const before = performance.now();
       const next = this.#countNow();

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
+import type { ActorReader } from "../operate/index.ts";
 import { errorDocs } from "./error-docs.ts";
 import { RecordedServer, textOf } from "./recorded.fixture.ts";
 
@@ -41,6 +42,24 @@ test("the overview counts actors again after the clock was set back", async () =
   await server.call("open", { code: "1111" });
   now -= 3_600_000;
   assert.deepEqual((await server.api("/overview")).body["byKind"], { safe: { live: 1, failed: 0, stopped: 0 } });
+});
+
+test("dead letters need attention also when one mistake has crashed many actors", async () => {
+  const letter = { message: { id: "m", to: "safe/x", action: "open", args: null, at: 1, seed: "" }, why: "It broke.", at: 1 } as const;
+  const none = async () => [];
+  const reader: ActorReader = {
+    list: none,
+    events: none,
+    caused: none,
+    event: async () => undefined,
+    state: async () => undefined,
+    letters: async (_, __, except) => (except?.has("m") === true ? [] : [letter]),
+  };
+  await using server = await RecordedServer.start({ reader });
+  for (let n = 0; n < 20; n += 1) server.live.logged("error", "fault", { actor: `safe/${n}`, where: "turn", why: "boom" });
+  const { attention = null } = (await server.api("/overview")).body;
+  const found = Array.isArray(attention) ? attention.map(object) : [];
+  assert.deepEqual(codesIn(found).slice(0, 2), ["DEAD_LETTERS", "CRASHED"]);
 });
 
 test("the stream has figures, changes and traffic, and ends with the server", async () => {

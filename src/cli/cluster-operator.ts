@@ -25,7 +25,7 @@ export const openClusterReader = async (place: TransferOptions): Promise<Reader>
   const operator = await openOperator(place);
   return {
     ...clusterReader(operator),
-    letters: (limit, damaged) => operator.letters(limit, damaged),
+    letters: (...query) => operator.letters(...query),
     place: place.ingress,
     load: (id) => operator.read(id),
     [Symbol.asyncDispose]: async () => undefined,

@@ -40,7 +40,8 @@ export const consoleLink = (token: string | undefined): string => (token === und
 export const diskOf = (directory: Pick<DataDirectory, "sizes">): NonNullable<ConsoleData["disk"]> => {
   let measured: { readonly at: number; readonly bytes: number } | undefined;
   return async () => {
-    const at = systemClock.now();
+    // The wall clock may be set back.
+    const at = performance.now();
     if (measured === undefined || at - measured.at >= DISK_MS)
       measured = { at, bytes: Object.values(directory.sizes()).reduce((sum, size) => sum + size, 0) };
     return { bytes: measured.bytes };

@@ -95,12 +95,12 @@ export const addServeOptions = (
       ).choices(["underscores", "dots"]),
     )
     .addOption(
-      new Option("--lists <mode>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")
+      new Option("--lists <mode>", "to clients of 2026-07-28 with a principal: static (all tools, refused with a reason) or dynamic")
         .choices(["static", "dynamic"])
         .default("static"),
     )
     .addOption(
-      new Option("--legacy-lists <mode>", "to clients of older revisions: dynamic (what can be called now), or gated where they list once")
+      new Option("--legacy-lists <mode>", "to clients of older revisions: dynamic (what can be called now), or static where they list once")
         .choices(["static", "dynamic"])
         .default("dynamic"),
     )

@@ -177,8 +177,8 @@ export class FaultyStore implements Store, Closable {
   erase(id: ActorId, beforeSeq: number): Promise<number> {
     return this.#inner.erase(id, beforeSeq);
   }
-  letters(limit: number, damaged?: Damaged): ReturnType<Store["letters"]> {
-    return this.#inner.letters(limit, damaged);
+  letters(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): ReturnType<Store["letters"]> {
+    return this.#inner.letters(limit, damaged, except);
   }
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return this.#inner.letter(messageId, fate);

@@ -127,7 +127,7 @@ function LetterList() {
                     ...(letter === undefined && rows.some(({ replays }) => replays > 0) ? REPLAYED : []),
                   ]}
                 />
-                <Pager pages={pages} count={rows.length} next={next} size={SIZE} />
+                <Pager pages={pages} count={rows.length} next={next} size={SIZE} first={Number(pages.after) + 1} />
                 {chosen.length === 0 && progress === undefined ? null : (
                   <div class="batch row" role="group" aria-label="Selected letters">
                     {progress === undefined ? (

@@ -37,6 +37,7 @@ export function Pager({
   next,
   total,
   size,
+  first,
 }: {
   readonly pages: Pages;
   /** Rows on this page. */
@@ -46,11 +47,13 @@ export function Pager({
   readonly total?: number | undefined;
   /** Rows of a full page. */
   readonly size: number;
+  /** The number of its first row, where pages may end early. */
+  readonly first?: number;
 }) {
   const { after, seen, open } = pages;
   const isFirst = after === "";
   // Of a place that a link led to it is not known how much comes before it.
-  const from = isFirst || seen.length > 0 ? seen.length * size + 1 : undefined;
+  const from = first ?? (isFirst || seen.length > 0 ? seen.length * size + 1 : undefined);
   const range =
     count === 0 ? "none" : from === undefined ? `${count} rows` : `${from.toLocaleString()}–${(from + count - 1).toLocaleString()}`;
   if (isFirst && next === undefined) return <p class="pager dim">{count === 1 ? "1 row" : `${count.toLocaleString()} rows`}</p>;

@@ -268,4 +268,23 @@ describe("one actor in detail", () => {
     assert.deepEqual([body["state"], body["stateTooLarge"]], [null, true]);
     assert.equal((await huge.client.get("/actors/note/a/state")).status, 409);
   });
+
+  test("differences of more than 4 MiB are refused", async () => {
+    const wide = actor("wide", {
+      description: "Has a large state.",
+      per: "shared",
+      maxStateBytes: 8 * 1_048_576,
+      state: z.object({ text: z.string().default(""), n: z.number().default(0) }),
+      tools: {
+        fill: { description: "Fill it.", run: ({ state }) => void (state.text = "x".repeat(5 * 1_048_576)) },
+        add: { description: "Count on.", run: ({ state }) => (state.n += 1) },
+      },
+    });
+    await using at = await servedConsole({ kinds: [wide], store: memoryStore() });
+    for (const tool of ["fill", "add"]) await at.engine.call({ to: wide.id("main"), action: `tools/${tool}`, args: {} });
+    const { status, body } = await at.client.get("/actors/wide/main/diff", { from: "0" });
+    assert.deepEqual([status, Object(body["error"]).code], [409, "NOT_AVAILABLE"]);
+    const { differences } = await at.client.read("/actors/wide/main/diff");
+    assert.deepEqual(differences, [{ path: "/n", before: 0, after: 1 }]);
+  });
 });

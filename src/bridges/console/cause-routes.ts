@@ -2,13 +2,14 @@
 // (core/chain).
 
 import { readBody, readHeader } from "../../core/chain/index.ts";
-import type { ChainEvent, DeadLetter } from "../../core/contract/index.ts";
+import type { CancelSignal, ChainEvent, DeadLetter } from "../../core/contract/index.ts";
 import { DELIVERY_ATTEMPTS, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
-import { eventOf } from "./chain-routes.ts";
+import { EVENT_ID, eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { wayTo, withRequest } from "./causing-request.ts";
-import { eventRow, pathsIn } from "./event-rows.ts";
+import { eventRow, inList, pathsIn } from "./event-rows.ts";
+import { eachLetter } from "./queue-routes.ts";
 import { redactedArgs, turn } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
@@ -20,7 +21,7 @@ export const causeRoutes: readonly ConsoleRoute[] = [
     summary:
       "The tree that an event is part of: back to the first cause, and all that followed from that. Also of a dead letter, by its id.",
     answers: "CauseGraph",
-    handle: async ({ params }, data) => await causes(params["id"] ?? "", data),
+    handle: async ({ params, disconnected }, data) => await causes(params["id"] ?? "", disconnected, data),
   },
 ];
 
@@ -35,10 +36,9 @@ interface Found {
   readonly depth: number;
 }
 
-async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
+async function causes(id: string, disconnected: CancelSignal, data: ConsoleData): Promise<CauseGraph> {
   const { reader } = data;
-  const letters = (await reader.letters?.(MAX_LETTERS, () => undefined)) ?? [];
-  const requested = letters.find(({ message }) => message.id === id);
+  const requested = EVENT_ID.test(id) ? undefined : await letterOf(id, disconnected, reader);
   // The path to the requested event is in the graph, even if the graph has too many events.
   const way = await wayTo(requested === undefined ? await eventOf(id, reader) : await causeOf(requested, reader), reader);
   const found = new Map<string, Found>();
@@ -63,9 +63,13 @@ async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
     if (looks % LOOKS_AT_ONCE === 0) await turn();
   }
   const nodes = [...found.values()].map((one) => withRequest(nodeOf(one, found, edges), data));
-  for (const letter of letters) {
+  for await (const letter of eachLetter(reader, { most: MAX_LETTERS, disconnected })) {
     const from = found.get(letter.message.cause ?? "");
     if (from === undefined) continue;
+    if (nodes.length >= MAX_NODES && letter.message.id !== id) {
+      cut = true;
+      continue;
+    }
     nodes.push(letterNode(letter, from.depth + 1, data));
     edges.push({
       from: from.event.id,
@@ -75,6 +79,11 @@ async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
     });
   }
   return { of: id, root: way[0]?.id ?? id, nodes, edges, cut };
+}
+
+async function letterOf(id: string, disconnected: CancelSignal, reader: ActorReader): Promise<DeadLetter | undefined> {
+  for await (const letter of eachLetter(reader, { most: MAX_LETTERS, disconnected })) if (letter.message.id === id) return letter;
+  return undefined;
 }
 
 async function causeOf({ message }: DeadLetter, reader: ActorReader): Promise<ChainEvent> {
@@ -107,6 +116,7 @@ function isSentBy(event: ChainEvent | undefined, prefix: string): boolean {
 function letterNode(letter: DeadLetter, depth: number, data: ConsoleData): CauseNode {
   const { message, why, at } = letter;
   const { id, to, action, from, cause, viewer, replays = 0 } = message;
+  const shown = inList(redactedArgs(data, message));
   return {
     id,
     actor: to,
@@ -114,12 +124,12 @@ function letterNode(letter: DeadLetter, depth: number, data: ConsoleData): Cause
     at,
     type: action,
     life: "",
-    args: redactedArgs(data, message),
     sent: 0,
     changed: [],
     depth,
     attempts: DELIVERY_ATTEMPTS * (replays + 1),
     letter: { why, action, to },
-    ...omitUndefined({ cause, from, principal: viewer?.principal }),
+    ...(shown.cut && { cut: true as const }),
+    ...omitUndefined({ args: shown.value, cause, from, principal: viewer?.principal }),
   };
 }

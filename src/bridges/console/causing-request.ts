@@ -31,7 +31,7 @@ export async function requestBehind(event: ChainEvent, { reader, live }: Console
     const { actor, seq } = readHeader(one);
     const request = live.traffic.rows.requestOf(actor, seq);
     if (request !== undefined) return request;
-    if (found.length < MOST_LOOKED) found.push(...(await reader.caused(one.id)));
+    if (found.length < MOST_LOOKED) found.push(...(await reader.caused(one.id)).slice(0, MOST_LOOKED - found.length));
     await turn();
   }
   return undefined;

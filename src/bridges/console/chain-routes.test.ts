@@ -6,6 +6,7 @@ import { readHeader, sha256 } from "../../core/chain/index.ts";
 import { REDACTED } from "../../core/contract/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { pathsOf } from "./event-rows.ts";
+import { recordLive } from "./live.ts";
 import { itemsIn, servedConsole, textOf } from "./served.fixture.ts";
 
 const counter = actor("counter", {
@@ -29,6 +30,12 @@ const counter = actor("counter", {
     },
     note: { description: "Take a note.", input: z.object({ text: z.string() }), run: ({ state }) => (state.n += 1) },
     long: { description: "A long reply.", run: () => "x".repeat(5_000) },
+    tell_all: {
+      description: "Send to many.",
+      run({ send }) {
+        for (let n = 0; n < 150; n += 1) send({ to: `counter/o${n}`, action: "tools/add", args: {}, start: null });
+      },
+    },
     tell: { description: "Send.", run: ({ send }) => send({ to: "counter/other", action: "tools/add", args: {}, start: null }) },
   },
 });
@@ -216,4 +223,16 @@ test("the paths of a patch are JSON Pointers, at most 20", () => {
   ]);
   assert.deepEqual(pathsOf([1]), [""]);
   assert.equal(pathsOf(Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`k${n}`, [n]]))).length, 20);
+});
+
+test("the request behind an event with many effects is looked for among a hundred events", async ({ mock }) => {
+  const store = memoryStore();
+  using live = recordLive();
+  const looked = mock.method(live.traffic.rows, "requestOf");
+  await using at = await servedConsole({ kinds: [counter], store, more: { live } });
+  await at.engine.call({ to: counter.id("main"), action: "tools/tell_all", args: {}, start: null });
+  while ((await store.count({})) < 151) await new Promise((resolve) => setImmediate(resolve));
+  const [event] = await store.events(counter.id("main"), 0, 1);
+  assert.equal((await at.client.read(`/events/${event?.id}`))["request"], undefined);
+  assert.ok(looked.mock.callCount() <= 100, `${looked.mock.callCount()} looked at`);
 });

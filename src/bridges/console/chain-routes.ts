@@ -6,6 +6,7 @@ import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { charactersIn, EventPages, omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
 import { requestBehind, withRequest } from "./causing-request.ts";
+import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
 import { changedBy, eventRow, eventRows } from "./event-rows.ts";
 import {
@@ -146,7 +147,8 @@ function filterIn(request: ConsoleRequest): Filter | undefined {
 
 const textOf = ({ header, body = "" }: ChainEvent): string => `${header} ${body.length > MAX_BYTES ? "" : body}`.toLowerCase();
 
-const EVENT_ID = /^[0-9a-f]{64}$/;
+/** Of an event, and of no message. */
+export const EVENT_ID = /^[0-9a-f]{64}$/;
 
 /** Throws `NOT_FOUND`. */
 export async function eventOf(id: string, reader: ActorReader): Promise<ChainEvent> {
@@ -193,5 +195,7 @@ async function diff(request: ConsoleRequest, reader: ActorReader): Promise<State
   if (now.persistence === "memory") throw notAvailable(`${actor} is in memory only: its earlier states are not stored.`);
   const stateOfEvent = async (seq: number): Promise<Json> => (seq === 0 ? null : (await stateAfter(reader, actor, seq)).state);
   const differences = diffStates(await stateOfEvent(from), await stateOfEvent(to), MAX_DIFFERENCES);
+  const values = differences.map(({ before = null, after = null }) => [before, after]);
+  if (isLarger(values, MAX_BYTES)) throw notAvailable(`What differs in ${actor} is larger than 4 MiB: print it with "troupe diff".`);
   return { actor, from, to, differences };
 }

@@ -25,7 +25,7 @@ export interface Known {
   readonly errors?: ReadonlyMap<string, ErrorDoc>;
 }
 
-/** Worst first. Reads no store. */
+/** Worst first, of those what is still so, which has no time: one mistake that crashes many actors must not hide it. Reads no store. */
 export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   const found = [
     ...brokenActors(data),
@@ -43,8 +43,10 @@ export function findings(data: ConsoleData, known: Known): readonly Finding[] {
     ...loggedErrors(data),
     ...settings(data),
   ];
-  return found.toSorted((one, other) => RANK[one.level] - RANK[other.level] || (other.lastAt ?? 0) - (one.lastAt ?? 0));
+  return found.toSorted((one, other) => RANK[one.level] - RANK[other.level] || timeOf(other) - timeOf(one));
 }
+
+const timeOf = ({ lastAt = Number.MAX_SAFE_INTEGER }: Finding): number => lastAt;
 
 /** Actors that had faults, and take no messages now. */
 export function failedActors({ live, reader }: ConsoleData): readonly ActorId[] {

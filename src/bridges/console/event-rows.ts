@@ -24,8 +24,8 @@ export function eventRow(event: ChainEvent, changed: readonly string[], whole = 
   const message: JsonObject = isJsonObject(body.message) ? body.message : {};
   const { viewer, from } = message;
   const principal = isJsonObject(viewer) ? viewer["principal"] : undefined;
-  const args = shown(message["args"], whole);
-  const reply = shown(body.reply, whole);
+  const args = inList(message["args"], whole);
+  const reply = inList(body.reply, whole);
   return {
     ...common,
     ...(typeof principal === "string" && { principal }),
@@ -36,7 +36,8 @@ export function eventRow(event: ChainEvent, changed: readonly string[], whole = 
   };
 }
 
-function shown(value: Json | undefined, whole: boolean): { readonly value: Json | undefined; readonly cut: boolean } {
+/** Arguments or a reply as lists have them. `whole`: however long they are. */
+export function inList(value: Json | undefined, whole = false): { readonly value: Json | undefined; readonly cut: boolean } {
   const fits = whole || value === undefined || JSON.stringify(value).length <= MAX_TEXT;
   return { value: fits ? value : undefined, cut: !fits };
 }

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
+import type { ActorReader } from "../operate/index.ts";
 import { errorDocs } from "./error-docs.ts";
 import { RecordedServer, textOf } from "./recorded.fixture.ts";
 
@@ -32,6 +33,33 @@ test("the overview counts actors, requests, clients and turns", async () => {
     ["new-client 3, 2026-07-28, 1", "old-client 1.2, 2025-11-25, 2"],
   );
   assert.ok(Number(object(body["memory"])["heapBytes"]) > 1_000_000);
+});
+
+test("the overview counts actors again after the clock was set back", async () => {
+  let now = 10_000_000;
+  await using server = await RecordedServer.start({ now: () => now });
+  assert.deepEqual((await server.api("/overview")).body["byKind"], { safe: { live: 0, failed: 0, stopped: 0 } });
+  await server.call("open", { code: "1111" });
+  now -= 3_600_000;
+  assert.deepEqual((await server.api("/overview")).body["byKind"], { safe: { live: 1, failed: 0, stopped: 0 } });
+});
+
+test("dead letters need attention also when one mistake has crashed many actors", async () => {
+  const letter = { message: { id: "m", to: "safe/x", action: "open", args: null, at: 1, seed: "" }, why: "It broke.", at: 1 } as const;
+  const none = async () => [];
+  const reader: ActorReader = {
+    list: none,
+    events: none,
+    caused: none,
+    event: async () => undefined,
+    state: async () => undefined,
+    letters: async (_, __, except) => (except?.has("m") === true ? [] : [letter]),
+  };
+  await using server = await RecordedServer.start({ reader });
+  for (let n = 0; n < 20; n += 1) server.live.logged("error", "fault", { actor: `safe/${n}`, where: "turn", why: "boom" });
+  const { attention = null } = (await server.api("/overview")).body;
+  const found = Array.isArray(attention) ? attention.map(object) : [];
+  assert.deepEqual(codesIn(found).slice(0, 2), ["DEAD_LETTERS", "CRASHED"]);
 });
 
 test("the stream has figures, changes and traffic, and ends with the server", async () => {

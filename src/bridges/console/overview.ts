@@ -8,7 +8,9 @@ import type { SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
+import type { ActorReader } from "../operate/index.ts";
 import { RecentDurations } from "./recent-durations.ts";
+import { eachLetter } from "./queue-routes.ts";
 import { turn } from "./requests.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
@@ -47,6 +49,7 @@ class OverviewSource {
   #latestAt = 0;
   #failedBefore: readonly EarlierFailure[];
   #counted: Promise<Counted> | undefined;
+  #countedAt = 0;
   #countAgainAt = 0;
 
   constructor(data: ConsoleData) {
@@ -120,7 +123,9 @@ class OverviewSource {
 
   #count(): Promise<Counted> {
     const now = this.#data.now();
-    if (this.#counted === undefined || now >= this.#countAgainAt) {
+    // A clock that was set back would put it off for as long.
+    if (this.#counted === undefined || now >= this.#countAgainAt || now < this.#countedAt) {
+      this.#countedAt = now;
       this.#countAgainAt = FAR;
       const before = performance.now();
       const next = this.#countNow();
@@ -154,7 +159,7 @@ class OverviewSource {
       byKind[kind] = { live: there, stopped: Math.max(0, all - there) };
       await turn();
     }
-    const letters = (await reader.letters?.(MOST_LETTERS, leaveOut))?.length;
+    const letters = reader.letters && (await lettersIn(reader));
     await turn();
     const due = await reader.due?.(now(), MOST_DUE, leaveOut);
     const next = (await reader.due?.(FAR, 1, leaveOut))?.[0]?.at;
@@ -166,6 +171,12 @@ class OverviewSource {
     const known: Known = { ...omitUndefined({ letters }), failedBefore: this.#failedBefore, lostTasks: await this.#lostTasks() };
     return { byKind, letters, timers, outbox, disk: await disk?.(), known };
   }
+}
+
+async function lettersIn(reader: ActorReader): Promise<number> {
+  let count = 0;
+  for await (const _ of eachLetter(reader, { most: MOST_LETTERS })) count += 1;
+  return count;
 }
 
 interface Merged {

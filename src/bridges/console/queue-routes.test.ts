@@ -31,8 +31,9 @@ const bell = actor("bell", {
   tools: {
     ring: {
       description: "Strikes another bell.",
-      run({ send }) {
-        send({ to: "bell/other", action: "strike", args: { how: "hard", code: "9876" } });
+      input: z.object({ how: z.string().default("hard") }),
+      run({ send, args: { how } }) {
+        send({ to: "bell/other", action: "strike", args: { how, code: "9876" } });
       },
     },
     later: {
@@ -164,5 +165,42 @@ test("a memory engine lists neither timers nor an outbox, and says so", async ()
   for (const path of ["/timers", "/outbox"]) {
     const { status, body } = await served.client.get(path);
     assert.deepEqual([status, isJsonObject(body["error"]) && body["error"]["code"]], [409, "NOT_AVAILABLE"], path);
+  }
+});
+
+test("a page of large dead letters ends early, and the next one goes on", async () => {
+  using temporary = mkdtempDisposableSync(join(tmpdir(), "troupe-console-"));
+  await using store = sqliteStore({ directory: temporary.path });
+  for (let n = 0; n < 12; n += 1) {
+    const args = { how: "x".repeat(1_000_000), code: "" };
+    await store.enqueue({ id: `m${n}`, to: "bell/other", action: "strike", args, at: 1, seed: "00".repeat(16) });
+    await store.settle(`m${n}`, "dead", { why: "It broke." });
+  }
+  assert.ok((await store.letters(100, undefined, new Set())).length < 12, "a store reads a part of them at once");
+  await using served = await servedConsole({ kinds: [bell], store });
+  const { client } = served;
+  const found: string[] = [];
+  let pages = 0;
+  for (let after = "0"; after !== ""; pages += 1) {
+    const page = await client.read("/letters", { after, limit: "200" });
+    found.push(...itemsIn(page).map(({ id }) => textOf(id)));
+    after = typeof page["next"] === "string" ? page["next"] : "";
+  }
+  assert.deepEqual([pages, found], [3, Array.from({ length: 12 }, (_, n) => `m${n}`)]);
+  assert.equal((await client.read("/overview"))["letters"], 12);
+});
+
+test("a graph of causes leaves out the arguments of a large dead letter, and says so", async () => {
+  await using store = memoryStore();
+  await using served = await servedConsole({ kinds: [bell], store });
+  const { client, engine } = served;
+  await engine.call({ to: "bell/main", action: "tools/ring", args: { how: "x".repeat(10_000) } });
+  let letters = await store.letters(1);
+  for (; letters.length === 0; letters = await store.letters(1)) await new Promise((resolve) => setTimeout(resolve, 20));
+  const id = letters[0]?.message.id ?? "";
+  for (const asked of [id, letters[0]?.message.cause ?? ""]) {
+    const { nodes = null } = await client.read(`/events/${asked}/causes`);
+    const letter = itemsIn({ items: nodes }).find((node) => node["id"] === id);
+    assert.deepEqual([letter?.["args"], letter?.["cut"]], [undefined, true]);
   }
 });

@@ -1,7 +1,8 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { ChainEvent, DeadLetter, Due, Store } from "../../core/contract/index.ts";
+import type { CancelSignal, ChainEvent, DeadLetter, Due, Store } from "../../core/contract/index.ts";
 import { compareIds, isActorId, omitUndefined } from "../../core/contract/internal.ts";
+import type { ActorReader } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
 import { eventRow } from "./event-rows.ts";
@@ -15,6 +16,10 @@ const PAGE = 50;
 const LIMIT = pageLimit(MOST, PAGE);
 /** A page is found by reading all before it. */
 const MOST_LETTERS = 10_000;
+/** So many letters are read between two turns of the event loop, and fewer if they are large. */
+const LETTERS_AT_ONCE = 500;
+/** Of the arguments on a page of letters. */
+const MAX_CHARACTERS = 4 * 1_048_576;
 /** Events that are read to find the roots of one page. */
 const MOST_READ = 500;
 const FAR = Number.MAX_SAFE_INTEGER;
@@ -23,7 +28,8 @@ export const queueRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/letters",
-    summary: "Dead letters: messages that failed three times, each with the request that it began with.",
+    summary:
+      "Dead letters: messages that failed three times, each with the request that it began with. A page ends early where they are large.",
     query: {
       after: {
         description: "How many to leave out: `next` of the page before.",
@@ -74,12 +80,47 @@ async function letters(request: ConsoleRequest, data: ConsoleData): Promise<Lett
   if (reader.letters === undefined) throw notAvailable("This engine does not list its dead letters.");
   const after = numberIn(request, "after") ?? 0;
   const limit = numberIn(request, "limit") ?? PAGE;
-  let damaged = 0;
-  const found = (await reader.letters(after + limit + 1, () => (damaged += 1))).slice(after);
   const roots = new Roots(data);
   const items: LetterRow[] = [];
-  for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, roots, data));
-  return { items, ...(found.length > limit && { next: String(after + limit) }), ...(damaged > 0 && { damaged }) };
+  let damaged = 0;
+  let place = 0;
+  let characters = 0;
+  let isMore = false;
+  const { disconnected } = request;
+  for await (const letter of eachLetter(reader, { most: after + limit + 1, disconnected, onDamaged: (count) => (damaged = count) })) {
+    place += 1;
+    if (place <= after) continue;
+    isMore = items.length === limit || characters >= MAX_CHARACTERS;
+    if (isMore) break;
+    const row = await letterRow(letter, roots, data);
+    characters += JSON.stringify(row.args).length;
+    items.push(row);
+  }
+  return { items, ...(isMore && { next: String(after + items.length) }), ...(damaged > 0 && { damaged }) };
+}
+
+interface EachLetter {
+  readonly most: number;
+  /** Of the client that they are read for: it may leave before the end. */
+  readonly disconnected?: CancelSignal;
+  /** How many could not be read so far. */
+  readonly onDamaged?: (count: number) => void;
+}
+
+/** Dead letters, oldest first. There may be ten thousand with megabytes each, so they are read in pages. */
+export async function* eachLetter(reader: ActorReader, { most, disconnected, onDamaged }: EachLetter): AsyncGenerator<DeadLetter> {
+  if (reader.letters === undefined) return;
+  const seen = new Set<string>();
+  while (seen.size < most) {
+    if (disconnected?.aborted === true) return;
+    let damaged = 0;
+    const page = await reader.letters(Math.min(LETTERS_AT_ONCE, most - seen.size), () => (damaged += 1), seen);
+    onDamaged?.(damaged);
+    if (page.length === 0) return;
+    for (const letter of page) seen.add(letter.message.id);
+    yield* page;
+    await turn();
+  }
 }
 
 async function letterRow({ message, why, at }: DeadLetter, roots: Roots, data: ConsoleData): Promise<LetterRow> {

@@ -1,7 +1,7 @@
 // Owns: the interface through which actors and chains are read, states at any event, and the readers of an engine, a store and a cluster.
 // Does not own: what is read there.
 import { readBody, stateAt, stateFrom, type VersionedState } from "../../core/chain/index.ts";
-import type { ActorId, ChainEvent, DeadLetter, Engine, Row, Snapshot, Store } from "../../core/contract/index.ts";
+import type { ActorId, ChainEvent, Damaged, DeadLetter, Engine, Row, Snapshot, Store } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";
 import { noActor, notFound } from "./operation-error.ts";
 
@@ -71,7 +71,7 @@ export interface ReadableEngine extends Pick<Engine, "list" | "count" | "read" |
   row?(id: ActorId): Promise<Row | undefined>;
   children?(id: ActorId): Promise<readonly ActorId[]>;
   health?(id: ActorId): ActorHealth | undefined;
-  letters?(limit?: number): Promise<readonly DeadLetter[]>;
+  letters?(limit?: number, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]>;
 }
 
 /**
@@ -102,7 +102,9 @@ export function engineReader(engine: () => ReadableEngine, store?: Store): Actor
     ...(first.row !== undefined && { row: async (id: ActorId) => engine().row?.(id) }),
     ...(first.children !== undefined && { children: async (id: ActorId) => (await engine().children?.(id)) ?? [] }),
     ...(first.health !== undefined && { health: (id: ActorId) => engine().health?.(id) }),
-    ...(first.letters !== undefined && { letters: async (limit: number) => (await engine().letters?.(limit)) ?? [] }),
+    ...(first.letters !== undefined && {
+      letters: async (limit: number, _damaged?: Damaged, except?: ReadonlySet<string>) => (await engine().letters?.(limit, except)) ?? [],
+    }),
     ...(store !== undefined && partsOf(store)),
   };
 }
@@ -126,7 +128,7 @@ export function storeReader(store: Store): ActorReader {
     },
     row: async (id) => (await store.load(id))?.row,
     children: (id) => store.children(id),
-    letters: (limit, damaged) => store.letters(limit, damaged),
+    letters: (...query) => store.letters(...query),
     ...partsOf(store),
   };
 }
@@ -150,6 +152,6 @@ export function clusterReader(cluster: ReadableCluster): ActorReader {
     event: (id) => cluster.event(id),
     caused: (id) => cluster.caused(id),
     state: (id) => cluster.read(id),
-    letters: (limit, damaged) => cluster.letters(limit, damaged),
+    letters: (...query) => cluster.letters(...query),
   };
 }

@@ -180,7 +180,8 @@ export interface Store extends AsyncDisposable {
    * more.
    */
   undelivered(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]>;
-  letters(limit: number, damaged?: Damaged): Promise<readonly DeadLetter[]>;
+  /** Oldest first. With `except`: without those ids, at most `limit`, fewer if they are large, and none only if there are no more. */
+  letters(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]>;
   /** Returns a dead letter to the outbox (`replay`) and counts its `replays`, or deletes it (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;

@@ -443,9 +443,9 @@ export class LocalEngine implements Engine {
     return actor && { crashes: actor.crashes, ...omitUndefined({ failure: actor.failure?.message }) };
   }
 
-  /** Sends that failed three times, oldest first. */
-  async letters(limit = 1_000): Promise<readonly DeadLetter[]> {
-    return this.#outbox.letters(limit);
+  /** Sends that failed three times, oldest first. `except`: see `Store.letters`. */
+  async letters(limit = 1_000, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
+    return this.#outbox.letters(limit, except);
   }
 
   /** Delivers a dead letter again, or drops it. False: there is none with that id. */

@@ -189,11 +189,12 @@ export class Outbox {
     return { sends: channel?.messages.length ?? 0, calls: channel?.behind ?? 0 };
   }
 
-  /** Dead letters, those in the store first. */
-  async letters(limit: number): Promise<readonly DeadLetter[]> {
+  /** Dead letters, those in the store first. `except`: see `Store.letters`. */
+  async letters(limit: number, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
-    const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged))) ?? [];
-    return [...stored, ...this.#deadLetters.values()].slice(0, limit);
+    const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged, except))) ?? [];
+    const inMemory = [...this.#deadLetters.values()].filter(({ message }) => except?.has(message.id) !== true);
+    return [...stored, ...inMemory].slice(0, limit);
   }
 
   /** False: there is no dead letter with this id. */

@@ -286,9 +286,9 @@ class MemoryStore implements Store, Closable {
     return first;
   }
 
-  async letters(limit: number): Promise<readonly DeadLetter[]> {
+  async letters(limit: number, _damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     this.#checkOpen();
-    return [...this.#letters.values()].slice(0, limit);
+    return [...this.#letters.values()].filter(({ message }) => except?.has(message.id) !== true).slice(0, limit);
   }
 
   async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {

@@ -2,7 +2,7 @@
 // (core/engine).
 
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import {
   type Damaged,
   isJsonObject,
@@ -34,6 +34,8 @@ const statements = (database: DatabaseSync) => ({
   all: database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos"),
   letter: database.prepare("SELECT id, message, sum FROM letter WHERE id = ?"),
   letters: database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?"),
+  letterPlaces: database.prepare("SELECT pos, id FROM letter ORDER BY pos"),
+  letterAtPlace: database.prepare("SELECT id, message, why, at, sum FROM letter WHERE pos = ?"),
   insertLetter: database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)"),
   deleteLetter: database.prepare("DELETE FROM letter WHERE id = ?"),
   stored: database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1"),
@@ -82,27 +84,17 @@ export class OutboxTable {
     return this.#sql.deleteLetter.run(id).changes === 1;
   }
 
-  /** See `Store.undelivered`. Reads the texts one by one, so that a page ends when it has grown large. */
+  /** See `Store.undelivered`. */
   undelivered(limit: number, onDamaged?: Damaged, except?: ReadonlySet<string>): readonly Undelivered[] {
-    const page: Undelivered[] = [];
-    let length = 0;
-    for (const { pos, id } of this.#sql.places.iterate()) {
-      if (page.length >= limit || length >= PAGE_LENGTH) break;
-      if (except?.has(text(id)) === true) continue;
-      const columns = this.#sql.atPlace.get(int(pos)) ?? {};
-      try {
-        page.push(undeliveredIn(columns));
-        length += text(columns["message"]).length;
-      } catch (error) {
-        if (onDamaged === undefined || !(error instanceof StoreError)) throw error;
-        onDamaged(error);
-      }
-    }
-    return page;
+    const { places, atPlace } = this.#sql;
+    return page(places, atPlace, undeliveredIn, { limit, onDamaged, except });
   }
 
-  letters(limit: number, onDamaged?: Damaged): readonly DeadLetter[] {
-    return readableRows(limit, (count) => this.#sql.letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)));
+  letters(limit: number, onDamaged?: Damaged, except?: ReadonlySet<string>): readonly DeadLetter[] {
+    const { letters, letterPlaces, letterAtPlace } = this.#sql;
+    return except === undefined
+      ? readableRows(limit, (count) => letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)))
+      : page(letterPlaces, letterAtPlace, letterIn, { limit, onDamaged, except });
   }
 
   *everyUndelivered(): Generator<Undelivered> {
@@ -148,6 +140,32 @@ export class OutboxTable {
     }
     return found;
   }
+}
+
+interface PageOptions {
+  readonly limit: number;
+  readonly onDamaged: Damaged | undefined;
+  readonly except: ReadonlySet<string> | undefined;
+}
+
+/** Reads the texts one by one, so that a page ends when it has grown large. */
+function page<T>(places: StatementSync, atPlace: StatementSync, read: (columns: Columns) => T, options: PageOptions): readonly T[] {
+  const { limit, onDamaged, except } = options;
+  const found: T[] = [];
+  let length = 0;
+  for (const { pos, id } of places.iterate()) {
+    if (found.length >= limit || length >= PAGE_LENGTH) break;
+    if (except?.has(text(id)) === true) continue;
+    const columns = atPlace.get(int(pos)) ?? {};
+    try {
+      found.push(read(columns));
+      length += text(columns["message"]).length;
+    } catch (error) {
+      if (onDamaged === undefined || !(error instanceof StoreError)) throw error;
+      onDamaged(error);
+    }
+  }
+  return found;
 }
 
 const isMessage = (value: unknown): value is Message =>

@@ -113,7 +113,7 @@ function reads(
         return head ? log.events(head, afterSeq, limit) : [];
       }),
     undelivered: (limit, damaged, except) => read(() => outbox.undelivered(limit, damaged, except)),
-    letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
+    letters: (limit, damaged, except) => read(() => outbox.letters(limit, damaged, except)),
     children: (id) => read(() => directory.children(id)),
     list: (query, damaged) => read(() => directory.list(query, damaged)),
     count: (query) => read(() => directory.count(query)),

@@ -30,8 +30,10 @@ export class DeadLetters {
     this.#map = host.maps.shardedMap(DEAD_LETTERS.name, DEAD_LETTERS.shards);
   }
 
-  /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
-  async list(limit: number, damaged?: (error: EngineError) => void): Promise<readonly DeadLetter[]> {
+  /**
+   * Oldest first, without the ids in `except`. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown.
+   */
+  async list(limit: number, damaged?: (error: EngineError) => void, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
     const letters: DeadLetter[] = [];
     for (let after: string | undefined; letters.length < limit;) {
@@ -39,7 +41,7 @@ export class DeadLetters {
       const entries = await this.#map.list({ limit: size, ...(after === undefined ? {} : { after }) });
       for (const [, value] of entries)
         try {
-          letters.push(...this.#read(value));
+          letters.push(...this.#read(value).filter(({ message }) => except?.has(message.id) !== true));
         } catch (error) {
           if (damaged === undefined || !(error instanceof EngineError)) throw error;
           damaged(error);

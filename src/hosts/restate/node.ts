@@ -269,8 +269,8 @@ export class Node implements NodeHost {
     for (const [messageId, step] of Object.entries(steps)) this.#progress.report(messageId, step);
   }
 
-  deadLetters(limit: number): Promise<readonly DeadLetter[]> {
-    return this.letters.list(limit, (error) => this.#reportFault(error, { where: "outbox" }));
+  deadLetters(limit: number, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
+    return this.letters.list(limit, (error) => this.#reportFault(error, { where: "outbox" }), except);
   }
 
   hint(change: Change, message?: Message): void {

@@ -139,9 +139,9 @@ export class RestateOperator {
   }
 
   /** Oldest first. `damaged` gets an error for each that cannot be opened; without it, the first one is thrown. */
-  letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
+  letters(limit: number, damaged?: (error: StoreError) => void, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     const report = damaged && ((error: EngineError) => damaged(new StoreError("STORE_CORRUPT", error.message, { cause: error })));
-    return withStoreErrors(async () => this.#letters.list(limit, report));
+    return withStoreErrors(async () => this.#letters.list(limit, report, except));
   }
 
   /**

@@ -245,8 +245,8 @@ export class RestateEngine implements Engine {
   }
 
   /** Messages that failed three times, oldest first. Those that cannot be opened, with this node's secret, are reported as faults. */
-  letters(limit = 1_000): Promise<readonly DeadLetter[]> {
-    return this.#guarded(() => this.#node.deadLetters(limit));
+  letters(limit = 1_000, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
+    return this.#guarded(() => this.#node.deadLetters(limit, except));
   }
 
   /** Replays or drops a dead letter. False if there is none of that id. */

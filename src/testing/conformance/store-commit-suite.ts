@@ -225,6 +225,11 @@ export function commitTests({ it, survives }: StoreTests): void {
         { message: messageTo("door/a", "dead2"), why: "", at: 10_000 },
       ]);
       assert.equal((await store.letters(1)).length, 1);
+      assert.deepEqual(
+        (await store.letters(1, undefined, new Set(["dead"]))).map(({ message }) => message.id),
+        ["dead2"],
+      );
+      assert.deepEqual(await store.letters(1, undefined, new Set(["dead", "dead2"])), []);
       assert.equal(await store.letter("unknown", "replay"), false);
       assert.equal(await store.letter("dead2", "drop"), true);
       assert.equal(await store.letter("dead2", "replay"), false);

@@ -34,6 +34,7 @@ export interface TimerRow {
   readonly name: string;
   readonly at: number;
   readonly action?: string;
+  /** Absent: there are none, or they are too long for a list. */
   readonly args?: Json;
   readonly everyMs?: number;
   readonly cron?: string;

@@ -48,13 +48,13 @@ function skippedTick(cron: string, timeZone: string, after: number, next: number
     const to = Math.min(from + CHANGES_APART, next);
     const then = offset(to);
     if (then > before) {
-      let [early, late] = [Math.floor(from / MINUTE), Math.ceil(to / MINUTE)];
-      while (late - early > 1) {
-        const middle = Math.floor((early + late) / 2);
-        if (offset(middle * MINUTE) === before) early = middle;
-        else late = middle;
+      let [low, high] = [Math.floor(from / MINUTE), Math.ceil(to / MINUTE)];
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2);
+        if (offset(middle * MINUTE) === before) low = middle;
+        else high = middle;
       }
-      const at = late * MINUTE;
+      const at = high * MINUTE;
       // The expression by a clock that skips nothing.
       const local = new Cron(cron, { timezone: "UTC" }).nextRun(new Date(at + before - 1));
       if (at > after && at < next && local !== null && local.getTime() < at + then) return at;

@@ -11,8 +11,10 @@ import { bundleCreate } from "../../scripts/bundle-create.ts";
 export const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-// Without the variables of this test run, and of the npm that started it.
-const outside = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_|TROUPE_)/.test(name)));
+// Without the variables of this test run, and of the npm that started it. The certificates that npm needs are the machine's.
+const outside = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_(?!EXTRA_CA_CERTS$)|TROUPE_)/.test(name)),
+);
 
 /** With this repository's Node first in the path. */
 const environment = {

@@ -525,3 +525,50 @@ test("undo looks at the last 64 events, and says so where there are more", async
   for (let n = 0; n < 32; n += 1) assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
   assert.match(refusal(await at.call(ann, "undo")), /^There is nothing of yours to undo among the last 64 changes here/);
 });
+
+test("a call with a secret that another actor refused is skipped, and the other's turns run again #chain.reexecute", async () => {
+  const login = z.object({ user: z.string(), password: z.string() });
+  const users = actor("users", {
+    description: "Users.",
+    per: "link",
+    autoStart: true,
+    state: z.object({ asked: z.array(z.string()).default([]) }),
+    messages: {
+      find: {
+        input: z.object({ user: z.string() }),
+        run({ state, args }) {
+          if (args.user === "eve") return refuse("No eve.");
+          state.asked.push(args.user);
+          return args.user;
+        },
+      },
+    },
+  });
+  const account = actor("account", {
+    description: "An account.",
+    undo: { withinMs: 60_000 },
+    state: z.object({ notes: z.array(z.string()).default([]) }),
+    tools: {
+      note: { description: "Note.", run: ({ state }) => void state.notes.push("noted") },
+      sign_in: {
+        description: "Sign in.",
+        input: login,
+        secret: ["password"],
+        run: ({ args, request }) => request(users.at("main").find({ user: args.user }), "found", args),
+      },
+    },
+    replies: { found: { of: users.message("find"), input: login, run: ({ state, args }) => void state.notes.push(args.user) } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [users, account], store: memoryStore() });
+  const call = (tool: string, args: Json = {}) => engine.call({ to: account.id("main"), action: `tools/${tool}`, args, viewer: ann });
+  await call("note");
+  assert.ok("refused" in (await call("sign_in", { user: "eve", password: "hunter22" })));
+  assert.deepEqual(await call("undo"), ok("Undone: note."));
+  assert.deepEqual(await call("sign_in", { user: "bob", password: "hunter22" }), { ok: null });
+  // Whether it was refused depends on the secret, so it counts as done.
+  assert.match(refusal(await call("undo")), /^sign_in cannot be undone/);
+  const events: ChainEvent[] = [];
+  for await (const event of engine.history(users.id("main"))) events.push(event);
+  const { run, taken, mismatches } = reexecute(users, events);
+  assert.deepEqual([run, taken.redacted, mismatches], [1, 0, []]);
+});

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "../contract/index.ts";
 import { checkWholeNumber, getOwn } from "../contract/internal.ts";
-import { isRedacted } from "./redaction.ts";
+import { isRedacted, lacksSecret, withoutPassedOn } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { check, freezeNew } from "./json-check.ts";
 import type { Extra, Kind } from "./kind.ts";
@@ -111,13 +111,15 @@ function answerIn(host: PastHost, id: string, events: readonly ChainEvent[], bef
 }
 
 function answersOf({ kind, extra }: PastHost, state: Json, header: Header, body: Body): Turn<unknown>["answer"] {
-  const { message, version } = body;
-  if (!isMessage(message) || isEngines(header, body) || isRedacted(message) || version !== kind.behaviour.version) return undefined;
+  const { version } = body;
+  if (!isMessage(body.message) || isEngines(header, body) || version !== kind.behaviour.version) return undefined;
+  const message = withoutPassedOn(body.message);
+  if (lacksSecret(message)) return undefined;
   try {
     const turn = received(kind.behaviour, state, { life: header.life, extra }, message, header.seq);
     return typeof turn === "function" ? undefined : turn.answer;
   } catch {
-    // The code has changed since.
+    // The code has changed since, or the turn reads a secret.
     return undefined;
   }
 }

@@ -1,13 +1,32 @@
 // Owns: taking secrets out of what an event stores. Does not own: which arguments are secret (the author's `secret`), traffic that the console
 // records (bridges/console).
-import { isJsonObject, isList, type Json, REDACTED } from "../contract/index.ts";
-import { getOwn, setOwn } from "../contract/internal.ts";
+import { isJsonObject, isList, type Json, type Message, REDACTED } from "../contract/index.ts";
+import { getOwn, isReplyAction, setOwn } from "../contract/internal.ts";
 
 /** Whether any part of the value was redacted. */
 export function isRedacted(value: Json): boolean {
   if (value === REDACTED) return true;
   if (isList(value)) return value.some(isRedacted);
   return isJsonObject(value) && Object.values(value).some(isRedacted);
+}
+
+/** Whether the turn of a stored message lacks a secret. What its reply brings back is for another turn. */
+export const lacksSecret = ({ args, start, answers }: Message): boolean => [args, start ?? null, answers ?? null].some(isRedacted);
+
+/** Stands for what no event stores. A turn that reads it throws. */
+const NOT_STORED: Json = new Proxy<Record<string, Json>>(Object.freeze({}), {
+  get() {
+    throw new TypeError("A secret is not stored.");
+  },
+});
+
+/** A stored message whose turn runs again if it does not read what was passed on to it in secret. */
+export function withoutPassedOn(message: Message): Message {
+  const { action, args } = message;
+  if (!isReplyAction(action) || !isJsonObject(args)) return message;
+  const { context } = args;
+  if (!isJsonObject(context) || context["secret"] !== true || context["args"] !== REDACTED) return message;
+  return { ...message, args: { ...args, context: { ...context, args: NOT_STORED } } };
 }
 
 /** Shorter secrets would be found in unrelated texts. */

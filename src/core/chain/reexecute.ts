@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "../contract/index.ts";
 import { eventOf, type StoredParts } from "./entry.ts";
-import { isRedacted } from "./redaction.ts";
+import { lacksSecret } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
 import { freezeNew } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
@@ -94,7 +94,7 @@ type Reason = keyof Reexecution["taken"];
 function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: Before | undefined): Reason | undefined {
   if (isEngines(header, body)) return "engine";
   if (body.version !== behaviour.version) return "version";
-  if (isRedacted(body.message)) return "redacted";
+  if (isMessage(body.message) && lacksSecret(body.message)) return "redacted";
   return before === undefined && !begins(header, before, body) ? "erased" : undefined;
 }
 

@@ -198,6 +198,26 @@ test("C5 a partial engine leaves messages to other kinds in the store, in order 
   assert.deepEqual(log.match(/sent \d/g), ["sent 0", "sent 1", "sent 2"]);
 });
 
+test("C5 a partial engine passes over many messages to other kinds in a few large pages #engine.c5", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const note = (to: ActorId, id: string): Promise<void> =>
+    store.enqueue(messageTo(to, id, { action: "note", args: { text: id }, start: null }));
+  for (let n = 0; n < 5_000; n += 1) await note("other/x", `m${n}`);
+  await note(B, "last");
+  let pages = 0;
+  const read = store.undelivered.bind(store);
+  const undelivered: typeof read = (...page) => {
+    pages += 1;
+    return read(...page);
+  };
+  Object.assign(store, { undelivered });
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store, partial: true });
+  await until("the last one is delivered", async () => /last/.test(await logOf(engine, B)));
+  assert.equal((await read(6_000)).length, 5_000);
+  assert.ok(pages <= 4, `${pages} pages`);
+});
+
 for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
   for (const action of ["refuse", "throw"])
     test(`C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place} #engine.c5`, async () => {

@@ -128,7 +128,8 @@ export class Outbox {
       const read = async (): Promise<void> => {
         try {
           const known = this.#others.size === 0 ? this.#held : new Set([...this.#held, ...this.#others]);
-          found = await store.undelivered(PAGE, this.#damaged, known);
+          // The store goes through all that is known again for each page.
+          found = await store.undelivered(Math.min(PAGE + this.#others.size, 9 * PAGE), this.#damaged, known);
         } catch (error) {
           const fault = faults.fromStore(error);
           if (faults.isPassing(fault)) throw error;

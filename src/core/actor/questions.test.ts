@@ -94,6 +94,15 @@ test("work is confirmed before it starts", async () => {
   assert.equal(stage.state.gold, 0);
 });
 
+test("an answer that was given before the question confirms a forwarded call, unless it was to another question", () => {
+  const from = "desk/main";
+  const confirm = accepted({ confirm: true });
+  const stage = testActor(chest);
+  const other = stage.turn("tools/burn", { coins: 5 }, { ...can, from, answers: { confirm: null } }).reply;
+  assert.deepEqual(typeof other === "object" && "needs" in other && Object.keys(other.needs), ["forwarded confirm"]);
+  assert.deepEqual(stage.turn("tools/burn", { coins: 5 }, { ...can, from, answers: { confirm } }).reply, { ok: 0 });
+});
+
 test("an answer is for one question, also if its actor asks once it has forwarded the call", () => {
   const desk = actor("desk", {
     description: "Passes on.",

@@ -274,8 +274,14 @@ describe("one actor in detail", () => {
       description: "Has a large state.",
       per: "shared",
       maxStateBytes: 8 * 1_048_576,
-      state: z.object({ text: z.string().default(""), n: z.number().default(0) }),
+      state: z.object({ text: z.string().default(""), n: z.number().default(0), names: z.record(z.string(), z.number()).default({}) }),
       tools: {
+        name: {
+          description: "Give it long names.",
+          run({ state }) {
+            for (let n = 0; n < 500; n += 1) state.names[`${n}${"x".repeat(10_000)}`] = n;
+          },
+        },
         fill: { description: "Fill it.", run: ({ state }) => void (state.text = "x".repeat(5 * 1_048_576)) },
         add: { description: "Count on.", run: ({ state }) => (state.n += 1) },
       },
@@ -286,5 +292,7 @@ describe("one actor in detail", () => {
     assert.deepEqual([status, Object(body["error"]).code], [409, "NOT_AVAILABLE"]);
     const { differences } = await at.client.read("/actors/wide/main/diff");
     assert.deepEqual(differences, [{ path: "/n", before: 0, after: 1 }]);
+    await at.engine.call({ to: wide.id("other"), action: "tools/name", args: {} });
+    assert.equal((await at.client.get("/actors/wide/other/diff", { from: "0" })).status, 409, "names count, too");
   });
 });

@@ -196,6 +196,8 @@ async function diff(request: ConsoleRequest, reader: ActorReader): Promise<State
   const stateOfEvent = async (seq: number): Promise<Json> => (seq === 0 ? null : (await stateAfter(reader, actor, seq)).state);
   const differences = diffStates(await stateOfEvent(from), await stateOfEvent(to), MAX_DIFFERENCES);
   const values = differences.map(({ before = null, after = null }) => [before, after]);
-  if (isLarger(values, MAX_BYTES)) throw notAvailable(`What differs in ${actor} is larger than 4 MiB: print it with "troupe diff".`);
+  // The exact look is at what is not far too large: the quick one counts neither names nor bytes.
+  if (isLarger(values, MAX_BYTES) || Buffer.byteLength(JSON.stringify(differences)) > MAX_BYTES)
+    throw notAvailable(`What differs in ${actor} is larger than 4 MiB: print it with "troupe diff".`);
   return { actor, from, to, differences };
 }

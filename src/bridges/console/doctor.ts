@@ -25,7 +25,7 @@ export interface Known {
   readonly errors?: ReadonlyMap<string, ErrorDoc>;
 }
 
-/** Worst first, of those what is still so, which has no time: one mistake that crashes many actors must not hide it. Reads no store. */
+/** Worst first, of those what is still so: one mistake that crashes many actors must not hide it. Reads no store. */
 export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   const found = [
     ...brokenActors(data),
@@ -43,10 +43,19 @@ export function findings(data: ConsoleData, known: Known): readonly Finding[] {
     ...loggedErrors(data),
     ...settings(data),
   ];
-  return found.toSorted((one, other) => RANK[one.level] - RANK[other.level] || timeOf(other) - timeOf(one));
+  return found.toSorted(
+    (one, other) => RANK[one.level] - RANK[other.level] || placeOf(one) - placeOf(other) || (other.lastAt ?? 0) - (one.lastAt ?? 0),
+  );
 }
 
-const timeOf = ({ lastAt = Number.MAX_SAFE_INTEGER }: Finding): number => lastAt;
+/** What has a time and is still so. */
+const STILL_SO: ReadonlySet<string> = new Set(["ACTOR_FAILED", "FAILED_BEFORE", "INDEX_BUILDING"]);
+
+/** Many actors may have failed: they come after what has no time, which there is once, and before what has happened. */
+function placeOf({ code, lastAt }: Finding): number {
+  if (lastAt === undefined) return 0;
+  return STILL_SO.has(code) ? 1 : 2;
+}
 
 /** Actors that had faults, and take no messages now. */
 export function failedActors({ live, reader }: ConsoleData): readonly ActorId[] {

@@ -62,6 +62,47 @@ test("dead letters need attention also when one mistake has crashed many actors"
   assert.deepEqual(codesIn(found).slice(0, 2), ["DEAD_LETTERS", "CRASHED"]);
 });
 
+test("an actor that has failed needs attention also when others have crashed since", async () => {
+  const none = async () => [];
+  const reader: ActorReader = {
+    list: none,
+    events: none,
+    caused: none,
+    event: async () => undefined,
+    state: async () => undefined,
+    health: (id) => (id === "safe/failed" ? { crashes: [1, 2, 3], failure: "It broke." } : undefined),
+  };
+  await using server = await RecordedServer.start({ reader });
+  const crash = (actor: string): void => server.live.logged("error", "fault", { actor, where: "turn", why: "boom" });
+  crash("safe/failed");
+  for (const at = systemClock.now(); systemClock.now() === at;) await new Promise((resolve) => setImmediate(resolve));
+  for (let n = 0; n < 20; n += 1) crash(`safe/${n}`);
+  const { attention = null } = (await server.api("/overview")).body;
+  assert.equal(codesIn(Array.isArray(attention) ? attention.map(object) : [])[0], "ACTOR_FAILED");
+});
+
+test("a store that lists the same dead letters again is read once", async () => {
+  const letter = { message: { id: "m", to: "safe/x", action: "open", args: null, at: 1, seed: "" }, why: "It broke.", at: 1 } as const;
+  const none = async () => [];
+  let reads = 0;
+  const letters = async () => {
+    reads += 1;
+    if (reads > 20) throw new Error("It is read for ever.");
+    return [letter];
+  };
+  const reader: ActorReader = {
+    list: none,
+    events: none,
+    caused: none,
+    event: async () => undefined,
+    state: async () => undefined,
+    letters,
+  };
+  await using server = await RecordedServer.start({ reader });
+  assert.equal((await server.api("/overview")).body["letters"], 1);
+  assert.equal((await server.items("/letters")).length, 1);
+});
+
 test("the stream has figures, changes and traffic, and ends with the server", async () => {
   const server = await RecordedServer.start();
   const seen = new Map<string, JsonObject>();

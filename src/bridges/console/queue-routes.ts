@@ -116,9 +116,11 @@ export async function* eachLetter(reader: ActorReader, { most, disconnected, onD
     let damaged = 0;
     const page = await reader.letters(Math.min(LETTERS_AT_ONCE, most - seen.size), () => (damaged += 1), seen);
     onDamaged?.(damaged);
-    if (page.length === 0) return;
-    for (const letter of page) seen.add(letter.message.id);
-    yield* page;
+    const fresh = page.filter(({ message }) => !seen.has(message.id));
+    // Stop at a page with nothing new: a store that ignores `seen` would return the same page forever.
+    if (fresh.length === 0) return;
+    for (const letter of fresh) seen.add(letter.message.id);
+    yield* fresh;
     await turn();
   }
 }

@@ -94,6 +94,36 @@ test("work is confirmed before it starts", async () => {
   assert.equal(stage.state.gold, 0);
 });
 
+test("an answer that was given before the question confirms a forwarded call, unless it was to another question", () => {
+  const from = "desk/main";
+  const confirm = accepted({ confirm: true });
+  const stage = testActor(chest);
+  const other = stage.turn("tools/burn", { coins: 5 }, { ...can, from, answers: { confirm: null } }).reply;
+  assert.deepEqual(typeof other === "object" && "needs" in other && Object.keys(other.needs), ["forwarded confirm"]);
+  assert.deepEqual(stage.turn("tools/burn", { coins: 5 }, { ...can, from, answers: { confirm } }).reply, { ok: 0 });
+});
+
+test("an answer is for one question, also if its actor asks once it has forwarded the call", () => {
+  const desk = actor("desk", {
+    description: "Passes on.",
+    state: z.object({}),
+    tools: {
+      pass: {
+        description: "Pass on.",
+        run({ ask, forward }) {
+          const forwarded = forward(chest.at("main").tools.paint());
+          ask({ colour: elicit("Which desk?") });
+          return forwarded;
+        },
+      },
+    },
+  });
+  const stage = testActor(desk);
+  const sure = accepted({ yes: true });
+  stage.turn("tools/pass", {}, { ...can, answers: { colour: accepted({ yes: true }), sure } });
+  assert.deepEqual(stage.sent[0]?.answers, { colour: null, sure });
+});
+
 test("a tool with `confirm` is listed as destructive unless its annotations say otherwise", () => {
   const annotations = Object.fromEntries(chest.catalogue.tools.map((tool) => [tool.name, tool.definition["annotations"]]));
   assert.deepEqual(annotations, {

@@ -162,9 +162,14 @@ export function answerKey(name: string, { from, answers }: Message): string {
   return key;
 }
 
-/** The same for the question of an action's `confirm`, which the actor that forwarded the call may have had, too. */
-export const confirmKey = (message: Message): string =>
-  answerKey(message.from === undefined ? CONFIRM_KEY : `forwarded ${CONFIRM_KEY}`, message);
+/**
+ * The same for the question of an action's `confirm`, which the actor that forwarded the call may have had, too, and may have in the next
+ * round only. An answer that this actor did not read was given before the question was asked.
+ */
+export function confirmKey(message: Message): string {
+  const isGiven = (getOwn(message.answers, CONFIRM_KEY) ?? null) !== null;
+  return message.from === undefined || isGiven ? CONFIRM_KEY : answerKey(`forwarded ${CONFIRM_KEY}`, message);
+}
 
 /** The text of the question, or its function. A method's type compares parameters bivariantly, so every inferred definition is assignable. */
 export type Confirm =

@@ -93,6 +93,8 @@ export class TurnContext implements RunContext<object, unknown> {
   #forwarded = false;
   /** The keys of the answers that it has read. */
   #read: Set<string> | undefined;
+  /** The answers that it has forwarded its call with. */
+  #answersSent: Record<string, Json> | undefined;
   #over = false;
 
   constructor(base: object, message: Message, args: unknown, viewer: ActorViewer, kind: KindOfTurn, life: string, seq: number) {
@@ -327,6 +329,7 @@ export class TurnContext implements RunContext<object, unknown> {
   #answersForOthers(answers: JsonObject): JsonObject {
     const others: Record<string, Json> = { ...answers };
     for (const key of this.#read ?? []) if (Object.hasOwn(others, key)) others[key] = null;
+    this.#answersSent = others;
     return others;
   }
 
@@ -402,6 +405,8 @@ export class TurnContext implements RunContext<object, unknown> {
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
         (this.#read ??= new Set()).add(key);
+        // A turn may ask once it has forwarded.
+        if (this.#answersSent !== undefined) this.#answersSent[key] = null;
         setOwn(answers, name, "read" in question ? question.read(answer) : answer);
       } else {
         setOwn(missing, key, { method, params });

@@ -388,3 +388,30 @@ test("C5 a dead letter with secret arguments does not repeat what its handler th
   assert.deepEqual(faults[0], { where: "turn", ...about });
   assert.deepEqual(faults.at(-1), { where: "outbox", ...about, letter: letter?.message.id, repeated: true });
 });
+
+test("C5 dead letters of memory actors come after all that are stored, also in pages", async () => {
+  const clock = new SimulatedClock();
+  const inner = memoryStore({ clock });
+  // A page of large letters ends early.
+  const store = new Proxy(inner, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (name === "letters") return async (limit: number, ...more: []) => target.letters(Math.min(limit, 1), ...more);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const kinds = [tallyKind("tally"), tallyKind("brief", { persistence: "memory" })];
+  await using engine = await LocalEngine.start({ kinds, clock, store });
+  for (const from of ["tally/a", "tally/a", "brief/a"] as const) {
+    await engine.call(send({ to: from === "brief/a" ? "brief/b" : B, action: "throw", start: null }, from));
+    await clock.advance(2_000);
+  }
+  const seen = new Set<string>();
+  const found: ActorId[] = [];
+  for (let page = await engine.letters(10, seen); page.length > 0; page = await engine.letters(10, seen))
+    for (const { message } of page) {
+      seen.add(message.id);
+      found.push(message.to);
+    }
+  assert.deepEqual(found, [B, B, "brief/b"]);
+});

@@ -194,6 +194,8 @@ export class Outbox {
   async letters(limit: number, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
     const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged, except))) ?? [];
+    // A page of large letters ends early: there may be more in the store.
+    if (except !== undefined && stored.length > 0) return stored;
     const inMemory = [...this.#deadLetters.values()].filter(({ message }) => except?.has(message.id) !== true);
     return [...stored, ...inMemory].slice(0, limit);
   }

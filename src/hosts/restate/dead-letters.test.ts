@@ -19,12 +19,17 @@ async function postOffice() {
   const delivered: unknown[] = [];
   const taken = new Set<unknown>();
   let sends = 0;
+  let entriesRead = 0;
   const server = createServer((request, response) => {
     void (async () => {
       const [object = "", key = "", handler = "", send] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
       const input: unknown = JSON.parse(await text(request));
-      if (send === undefined) response.end(JSON.stringify(await world.ask({ object, key, handler }, input)));
-      else {
+      if (send === undefined) {
+        const answer = await world.ask({ object, key, handler }, input);
+        const { entries } = Object(Object(answer)["value"] ?? answer);
+        if (handler === "list" && Array.isArray(entries)) entriesRead += entries.length;
+        response.end(JSON.stringify(answer));
+      } else {
         const idempotencyKey = request.headers["idempotency-key"];
         if (idempotencyKey === undefined || !taken.has(idempotencyKey)) delivered.push(Object(input)["message"]);
         if (idempotencyKey !== undefined) taken.add(idempotencyKey);
@@ -39,6 +44,7 @@ async function postOffice() {
   const entropy = new SimulatedEntropy();
   return {
     delivered,
+    entriesRead: () => entriesRead,
     letters: new DeadLetters({
       ingress: new Ingress({ base, clock: systemClock, patienceMs: 5_000 }),
       names: world.names,
@@ -92,6 +98,21 @@ void test("more dead letters than one answer has are listed, oldest first", asyn
   for (let first = 1; first < 1_010; first += 500) await office.buryMany(first, Math.min(500, 1_011 - first));
   assert.equal((await office.letters.list(1_005)).at(-1)?.message.id, "m.1005");
   assert.equal((await office.letters.list(2_000)).length, 1_010);
+});
+
+void test("a page of dead letters does not read all pages before it again", async () => {
+  await using office = await postOffice();
+  await office.buryMany(1, 400);
+  const seen = new Set<string>();
+  const read = office.entriesRead();
+  for (let page = await office.letters.list(20, undefined, seen); page.length > 0; page = await office.letters.list(20, undefined, seen))
+    for (const { message } of page) seen.add(message.id);
+  assert.deepEqual(
+    [...seen],
+    Array.from({ length: 400 }, (_, n) => `m.${n + 1}`),
+  );
+  assert.ok(office.entriesRead() - read <= 1_000, `${office.entriesRead() - read} read`);
+  assert.deepEqual(await office.letters.list(20, undefined, seen), []);
 });
 
 void test("a dead letter that cannot be opened hides no other, and can be dropped", async () => {

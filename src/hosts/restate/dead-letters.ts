@@ -24,6 +24,8 @@ const PAGE = 8;
 export class DeadLetters {
   readonly #host: DeadLettersHost;
   readonly #map: ShardedMap;
+  /** By the set of ids that a reader leaves out, which grows with its pages: the key up to which it leaves out all. */
+  readonly #places = new WeakMap<ReadonlySet<string>, string>();
 
   constructor(host: DeadLettersHost) {
     this.#host = host;
@@ -36,13 +38,21 @@ export class DeadLetters {
   async list(limit: number, damaged?: (error: EngineError) => void, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
     const letters: DeadLetter[] = [];
-    for (let after: string | undefined; letters.length < limit;) {
+    // Each page would otherwise request all of those before it again, of several MiB each.
+    let after = except && this.#places.get(except);
+    let isFirst = true;
+    while (letters.length < limit) {
       const size = Math.min(limit - letters.length, LIST_ENTRIES);
       const entries = await this.#map.list({ limit: size, ...(after === undefined ? {} : { after }) });
-      for (const [, value] of entries)
+      for (const [key, value] of entries)
         try {
-          letters.push(...this.#read(value).filter(({ message }) => except?.has(message.id) !== true));
+          const found = this.#read(value).filter(({ message }) => except?.has(message.id) !== true);
+          letters.push(...found);
+          isFirst &&= found.length === 0;
+          if (isFirst && except !== undefined) this.#places.set(except, key);
         } catch (error) {
+          // Reported with each page.
+          isFirst = false;
           if (damaged === undefined || !(error instanceof EngineError)) throw error;
           damaged(error);
         }

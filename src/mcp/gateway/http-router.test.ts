@@ -244,8 +244,7 @@ describe("asking within a call", () => {
     const first = { inputResponses: { first: accept(1) }, requestState: one.result["requestState"] ?? null };
     const two = await call(first);
     const second = { inputResponses: { second: accept(2) }, requestState: two.result["requestState"] ?? null };
-    assert.equal((await call(second)).result["resultType"], "complete");
-    assert.equal((await call(first)).status, 200);
+    for (let sent = 0; sent < 2; sent += 1) assert.equal((await call(second)).result["resultType"], "complete");
     for (const again of [first, second, {}]) assert.equal((await call(again)).status, 429);
   });
 

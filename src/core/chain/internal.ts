@@ -34,4 +34,4 @@ export {
 } from "./replies.ts";
 export { stateFrom } from "./replay.ts";
 export { type Upcast, upcast } from "./migrate.ts";
-export { type Base, begin, type CallKey, hasParent, isMetByLink, mayStart, OK_NULL, type Plan, planTurn, received } from "./turn.ts";
+export { type Base, begin, type CallKey, hasParent, mayStart, OK_NULL, type Plan, planTurn, received } from "./turn.ts";

@@ -104,10 +104,7 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
 }
 
 /** Whether actors of the kind are children of the actor that starts them. Those that stand for a viewer, or for all, have no parent. */
-export const hasParent = (kind: Kind): boolean => isMetByLink(kind) && kind.behaviour.autoStart !== true;
-
-/** Whether callers reach actors of the kind by what links to them, which changes: a retry is led to the actor that took its key (C4). */
-export const isMetByLink = ({ behaviour: { per } }: Kind): boolean => per === undefined || per === "link";
+export const hasParent = ({ behaviour: { per, autoStart } }: Kind): boolean => (per === undefined || per === "link") && autoStart !== true;
 
 /** Whether the message starts its actor if there is none, or none that lives. A timer's message never gets that far: it ends with its life. */
 export const mayStart = (

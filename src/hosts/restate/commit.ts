@@ -3,7 +3,7 @@
 //
 // C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
 // then its children stop, then watchers are notified.
-import { isMetByLink, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
+import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
@@ -64,7 +64,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     host.fault(error, { where: "turn", message });
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
   }
-  const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && isMetByLink(kind);
+  const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind);
   const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
   const entry = plan.born ? directoryEntry(turn) : undefined;
   try {
@@ -100,7 +100,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
   sendTimers(context, host, id, life, timers);
   if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
   for (const { key, until } of plan.remembered) {
-    if (key === claim?.key || !isMetByLink(kind)) continue;
+    if (key === claim?.key || !hasParent(kind)) continue;
     // The reply to an earlier call: its key, which is claimed already, stays so for as long as the reply is remembered.
     const earlier = claimKey(kind.name, key);
     context.send(mapHandler(host.names, CLAIMS, earlier, "put"), { key: earlier, value: { id, until } });

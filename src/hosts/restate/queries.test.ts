@@ -150,14 +150,6 @@ void test("C4 the actor that took a keyed call is known for as long as its reply
   assert.equal(await taker("two"), undefined);
 });
 
-void test("C4 the actor that took a keyed call is known also if its kind needs no start #cluster.keys", async () => {
-  const world = new World({ kinds: [tallyKind("tally", {}, {}, { autoStart: true }), tallyKind("other")] });
-  await world.call({ to: ID, action: "add", args: null, viewer: VIEWER });
-  await world.call({ to: ID, action: "add", args: null, viewer: VIEWER }, { key: "one" });
-  await using on = await queriesOf(world, new Waiting());
-  assert.equal(await on.queries.keyedCall("tally", VIEWER, "one", world.now), ID);
-});
-
 void test("a history after no whole number, and a list of no whole number, are refused", { timeout: 5_000 }, async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   await add(world, true);

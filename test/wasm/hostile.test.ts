@@ -66,7 +66,7 @@ async function playsAfterwards(on: Grounds, villain: string): Promise<void> {
 test("each mischief in each handler is told in a sentence and pauses its guest alone, and leaves nothing behind", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-hostile-"));
   {
-    await using on = await grounds({ data: folder.path, limits: { callMs: 100, memoryBytes: 32 * 1_048_576 } });
+    await using on = await grounds({ data: folder.path, limits: { callMs: 400, memoryBytes: 32 * 1_048_576 } });
     for (const name of OTHERS) await on.start("echo", name);
     await on.start("counter", "counter");
     await using neighbours = new Neighbours(on, OTHERS);

@@ -91,7 +91,7 @@ function locate(entries: Entries, name: string): string | undefined {
   return new URL(key === "." ? "./index.js" : `${key}.js`, HERE).href;
 }
 
-/** Resolves an import between this checkout's own sources, which are no links. In Node it takes a quarter of a command's time. */
+/** Resolves an import between the sources of this checkout, none of which is a link. Node's resolver would take a quarter of a command's time. */
 function ownSource(specifier: string, { parentURL }: ResolveHookContext): ResolveFnOutput | undefined {
   if (OWN_SOURCES === undefined || parentURL?.startsWith(OWN_SOURCES) !== true || !SOURCE_FILE.test(specifier)) return undefined;
   return { url: new URL(specifier, parentURL).href, format: "module-typescript", shortCircuit: true };

@@ -147,7 +147,7 @@ function filterIn(request: ConsoleRequest): Filter | undefined {
 
 const textOf = ({ header, body = "" }: ChainEvent): string => `${header} ${body.length > MAX_BYTES ? "" : body}`.toLowerCase();
 
-/** Of an event, and of no message. */
+/** The form of an event's id. No message has such an id. */
 export const EVENT_ID = /^[0-9a-f]{64}$/;
 
 /** Throws `NOT_FOUND`. */
@@ -196,7 +196,7 @@ async function diff(request: ConsoleRequest, reader: ActorReader): Promise<State
   const stateOfEvent = async (seq: number): Promise<Json> => (seq === 0 ? null : (await stateAfter(reader, actor, seq)).state);
   const differences = diffStates(await stateOfEvent(from), await stateOfEvent(to), MAX_DIFFERENCES);
   const values = differences.map(({ before = null, after = null }) => [before, after]);
-  // The exact look is at what is not far too large: the quick one counts neither names nor bytes.
+  // The quick check counts neither names nor bytes, but saves writing a text of what is far too large.
   if (isLarger(values, MAX_BYTES) || Buffer.byteLength(JSON.stringify(differences)) > MAX_BYTES)
     throw notAvailable(`What differs in ${actor} is larger than 4 MiB: print it with "troupe diff".`);
   return { actor, from, to, differences };

@@ -25,7 +25,7 @@ export interface Known {
   readonly errors?: ReadonlyMap<string, ErrorDoc>;
 }
 
-/** Worst first, of those what is still so: one mistake that crashes many actors must not hide it. Reads no store. */
+/** Worst first. Within a level, what still holds comes first: crashes of many actors must not hide it. Reads no store. */
 export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   const found = [
     ...brokenActors(data),
@@ -48,13 +48,13 @@ export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   );
 }
 
-/** What has a time and is still so. */
-const STILL_SO: ReadonlySet<string> = new Set(["ACTOR_FAILED", "FAILED_BEFORE", "INDEX_BUILDING"]);
+/** Findings that have a time and still hold. */
+const STILL_HOLD: ReadonlySet<string> = new Set(["ACTOR_FAILED", "FAILED_BEFORE", "INDEX_BUILDING"]);
 
-/** Many actors may have failed: they come after what has no time, which there is once, and before what has happened. */
+/** First findings without a time, since there is one of each; then those that still hold, maybe one for each of many actors; then past ones. */
 function placeOf({ code, lastAt }: Finding): number {
   if (lastAt === undefined) return 0;
-  return STILL_SO.has(code) ? 1 : 2;
+  return STILL_HOLD.has(code) ? 1 : 2;
 }
 
 /** Actors that had faults, and take no messages now. */

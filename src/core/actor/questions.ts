@@ -152,8 +152,8 @@ const CONFIRM_KEY = "confirm";
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
 /**
- * The key under which the client answers a question of that name. An actor that forwarded the call may have asked under it, too: that answer
- * was to its question, and is null here.
+ * The key under which the client answers a question of that name. An actor that forwarded the call may have used the key for a question of
+ * its own: the answer to that is null here.
  */
 export function answerKey(name: string, { from, answers }: Message): string {
   let key = name;
@@ -163,8 +163,8 @@ export function answerKey(name: string, { from, answers }: Message): string {
 }
 
 /**
- * The same for the question of an action's `confirm`, which the actor that forwarded the call may have had, too, and may have in the next
- * round only. An answer that this actor did not read was given before the question was asked.
+ * The key of the question of an action's `confirm`. The actor that forwarded the call may have a `confirm`, too, maybe not before the next
+ * round, so the key is another one. An answer under `confirm` that the forwarding actor did not read is for this actor.
  */
 export function confirmKey(message: Message): string {
   const isGiven = (getOwn(message.answers, CONFIRM_KEY) ?? null) !== null;

@@ -91,9 +91,9 @@ export class TurnContext implements RunContext<object, unknown> {
   #random: Random | undefined;
   #effects: Effects | undefined;
   #forwarded = false;
-  /** The keys of the answers that it has read. */
+  /** The keys of the answers that this turn has read. */
   #read: Set<string> | undefined;
-  /** The answers that it has forwarded its call with. */
+  /** The answers that the forwarded call has. */
   #answersSent: Record<string, Json> | undefined;
   #over = false;
 
@@ -325,7 +325,7 @@ export class TurnContext implements RunContext<object, unknown> {
     return FORWARDED;
   }
 
-  /** The answers for another actor: an answer to this one is none to a question of that one, whatever that calls it. */
+  /** The answers for another actor, without those to questions of this one: that one may have questions of the same names. */
   #answersForOthers(answers: JsonObject): JsonObject {
     const others: Record<string, Json> = { ...answers };
     for (const key of this.#read ?? []) if (Object.hasOwn(others, key)) others[key] = null;

@@ -128,7 +128,7 @@ export class Outbox {
       const read = async (): Promise<void> => {
         try {
           const known = this.#others.size === 0 ? this.#held : new Set([...this.#held, ...this.#others]);
-          // The store goes through all that is known again for each page.
+          // For each page the store goes through all known messages again, so the pages grow with their number.
           found = await store.undelivered(Math.min(PAGE + this.#others.size, 9 * PAGE), this.#damaged, known);
         } catch (error) {
           const fault = faults.fromStore(error);

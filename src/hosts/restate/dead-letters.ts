@@ -24,7 +24,7 @@ const PAGE = 8;
 export class DeadLetters {
   readonly #host: DeadLettersHost;
   readonly #map: ShardedMap;
-  /** By the set of ids that a reader leaves out, which grows with its pages: the key up to which it leaves out all. */
+  /** For each reader, by its set of ids to leave out, which grows with its pages: the key up to which it leaves out all. */
   readonly #places = new WeakMap<ReadonlySet<string>, string>();
 
   constructor(host: DeadLettersHost) {
@@ -38,7 +38,7 @@ export class DeadLetters {
   async list(limit: number, damaged?: (error: EngineError) => void, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);
     const letters: DeadLetter[] = [];
-    // Each page would otherwise request all of those before it again, of several MiB each.
+    // Without it, each page would request all pages before it again, with letters of several MiB.
     let after = except && this.#places.get(except);
     let isFirst = true;
     while (letters.length < limit) {

@@ -134,6 +134,9 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
+/** A schema. `I & object` would mean the same, but compilers then compare all members of a schema library's classes, for every schema. */
+type Schema<I> = I extends object ? I : never;
+
 /** The type of `args`: the output of a schema library, a JSON object for a plain JSON Schema, `None` without an `input`. */
 export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchemaV1<unknown, infer A> ? A : JsonObject;
 
@@ -166,7 +169,7 @@ export interface Described {
 
 interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<S, R> {
   /** Of an object. Absent: no arguments. */
-  readonly input?: I & object;
+  readonly input?: Schema<I>;
   readonly annotations?: ToolAnnotations;
   /** Arguments that are `[redacted]` in the chain and never logged. Messages that wait for delivery hold them in clear. */
   readonly secret?: readonly string[];
@@ -250,7 +253,7 @@ export type Prompt<S, I, R extends string = never> = Described & PromptBase<S, I
 
 interface PromptBase<S, I, R extends string> extends Offered<S, R> {
   /** Of an object. Arguments arrive as text: "true" and "3" are parsed if the schema says boolean or number. */
-  readonly input?: I & object;
+  readonly input?: Schema<I>;
   /** Instead of `input`: the list in MCP's form; every argument is text. */
   readonly arguments?: readonly PromptArgument[];
   view(context: ViewContext<Frozen<S>, ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
@@ -386,7 +389,7 @@ export interface Definition<
       (keyof TI | keyof MI | MN) & string
     >;
   } & {
-    readonly [N in keyof TO]: { readonly output?: TO[N] & object };
+    readonly [N in keyof TO]: { readonly output?: Schema<TO[N]> };
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>, AN> } & {
     /**
@@ -407,15 +410,15 @@ export interface Definition<
         Request<RP, RI>,
         Senders<MessagesOf<MI, MN>, MO>
       >;
-  } & { readonly [N in keyof MI]: { readonly input?: MI[N] & object } & MessageProperties } & {
-    readonly [N in keyof MO]: { readonly output?: MO[N] & object } & MessageProperties;
+  } & { readonly [N in keyof MI]: { readonly input?: Schema<MI[N]> } & MessageProperties } & {
+    readonly [N in keyof MO]: { readonly output?: Schema<MO[N]> } & MessageProperties;
   } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } & MessageProperties };
   /** Handlers of the replies to messages that `request` sends, by name. */
   readonly replies?: {
     readonly [N in keyof RP]: ReplyHandler<S, RP[N], Output<RI, N>, Request<RP, RI>, Senders<MessagesOf<MI, MN>, MO>>;
   } & {
     /** Of what `request` passes on, as a third argument. */
-    readonly [N in keyof RI]: { readonly input?: RI[N] & object };
+    readonly [N in keyof RI]: { readonly input?: Schema<RI[N]> };
   };
 }
 

@@ -87,7 +87,7 @@ export interface ActorCapabilityDefinition<S extends object, M> extends Describe
   /** Migrates a state of a lower version. Pure. */
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
   /** The first pattern in source order that matches the payload selects the handler. A message without `match` takes any payload. */
-  readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] & object } & Handles<S, PayloadOf<M[N]>> };
+  readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] extends object ? M[N] : never } & Handles<S, PayloadOf<M[N]>> };
   /** Handlers that run at an interval while the actor lives. */
   readonly periodic?: Readonly<Record<string, { readonly everyMs: number; run(context: Omit<ActorRun<S, null>, "payload">): void }>>;
   /** Fields of payloads and results whose text is searchable (`message`, `notes.*.text`). */

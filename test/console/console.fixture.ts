@@ -186,7 +186,7 @@ export class ConsolePage implements AsyncDisposable {
 
   async #axe(): Promise<readonly string[]> {
     // Uses the debugging protocol, which the page's content security policy does not restrict.
-    await this.page.evaluate(axeScript());
+    if ((await this.page.evaluate("typeof axe")) === "undefined") await this.page.evaluate(axeScript());
     const found = violations.parse(
       await this.page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)"),
     );

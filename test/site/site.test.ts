@@ -28,7 +28,10 @@ const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://site");
   const file = join(dist, decodeURI(pathname).slice(BASE.length), pathname.endsWith("/") ? "index.html" : "");
   if (!pathname.startsWith(BASE) || !existsSync(file)) response.writeHead(404).end();
-  else response.writeHead(200, { "content-type": TYPES.get(extname(file)) ?? "text/plain" }).end(readFileSync(file));
+  else {
+    const headers = { "content-type": TYPES.get(extname(file)) ?? "text/plain", "cache-control": "max-age=600" };
+    response.writeHead(200, headers).end(readFileSync(file));
+  }
 });
 let origin = "";
 const built = () => globSync("**/*.html", { cwd: dist }).toSorted();

@@ -25,8 +25,7 @@ import {
 } from "./auth/index.ts";
 import { textOf } from "./http-answer.ts";
 import { type BodyRefusal, refuseBody } from "./http-body.ts";
-import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked } from "./http-checks.ts";
-import type { HttpGuard } from "./host-and-origin.ts";
+import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked, type HttpGuard } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";
@@ -99,7 +98,7 @@ export class HttpCore {
   /** The answer to a head that is malformed, ambiguous, or not meant for this server. */
   refuseHead({ headers, url }: Pick<RequestHead, "headers" | "url">): Answer | undefined {
     const { guard, limits } = this.#options;
-    return refuseHead({ guard, headers: limits.headers }, headers, url);
+    return refuseHead(headers, url, guard, limits.headers);
   }
 
   /** Step 1, from the head alone: is the request meant for this server, and for which route? */

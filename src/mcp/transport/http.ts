@@ -10,7 +10,7 @@ import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest, createServer } from "./http-body.ts";
 import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
-import { HOSTS, httpGuard, ORIGINS } from "./host-and-origin.ts";
+import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpListener, type HttpOptions } from "./http-options.ts";
 import { HttpSse } from "./deprecated-sse.ts";
 import { checkPath, routes } from "./http-routes.ts";

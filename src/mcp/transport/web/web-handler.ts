@@ -9,7 +9,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../../core/contract/index.ts";
-import { HOSTS, httpGuard, ORIGINS } from "../host-and-origin.ts";
+import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
 import { HTTP_LIMITS, type WebHandler, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../deprecated-sse.ts";
 import { checkPath, routes } from "../http-routes.ts";

@@ -23,8 +23,7 @@ import {
   type Verified,
   withMetadata,
 } from "./auth/index.ts";
-import { textOf } from "./http-answer.ts";
-import { type BodyRefusal, refuseBody } from "./http-body.ts";
+import { textOf, type BodyRefusal, refuseBody } from "./http-bytes.ts";
 import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked, type HttpGuard } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";

@@ -6,8 +6,7 @@ import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, system
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { AUTH, challengeContext, refuseUnaddressed } from "./auth/index.ts";
 import { authority, endRefused, isLoopback, listenAt, refuseOpenListener } from "./listen.ts";
-import { lastAnswer } from "./http-answer.ts";
-import { BodyRequest, createServer } from "./http-body.ts";
+import { lastAnswer, BodyRequest, createServer } from "./http-bytes.ts";
 import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
 import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";

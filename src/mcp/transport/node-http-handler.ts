@@ -1,5 +1,5 @@
 // Owns: requests of node:http from their arrival to their responses: bodies, batches of one event-loop turn, keep-alive connections.
-// Does not own: the checks (http-core.ts), the listening server (http.ts), the bytes of an answer (http-answer.ts).
+// Does not own: the checks (http-core.ts), the listening server (http.ts), bytes (http-bytes.ts).
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, Cancellation, type CancelSignal, type Channel, type Clock, type Log } from "../../core/contract/index.ts";
@@ -7,16 +7,13 @@ import { hasOwn } from "../../core/contract/internal.ts";
 import type { Verdict, Verified } from "./auth/index.ts";
 import type { UploadBudget } from "./budgets.ts";
 import { EventStream, LineStream, type StreamOptions } from "./event-stream.ts";
-import { refuseUpload, writeAnswer } from "./http-answer.ts";
-import type { BodyRequest } from "./http-body.ts";
+import { refuseUpload, writeAnswer, type BodyRequest } from "./http-bytes.ts";
 import { headersOf, pathOf } from "./http-checks.ts";
 import { type Framing, type HttpCore, HttpExchange, type Rejection, type RequestHead } from "./http-core.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
 import { type ConnectionWork, PendingResponses } from "./pending-responses.ts";
 import { TickBatcher } from "./tick-batcher.ts";
-
-const LINGER_MS = 1_000;
 
 const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
 
@@ -281,7 +278,7 @@ export class NodeHttpHandler {
 
   #refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer): void {
     this.#pending.backgroundUntilClose(this.#pending.of(request.socket), response);
-    refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
+    refuseUpload(request, response, answer, this.#options.clock);
   }
 }
 

@@ -1,12 +1,11 @@
 // Owns: requests of an application from their arrival to their web responses, and responses that are streams.
 // Does not own: the checks (../http-core.ts), where requests come from (requests.ts).
-import type { Answer, Caller, Channel, Clock, Log } from "../../../core/contract/index.ts";
-import { Cancellation } from "../../../core/contract/index.ts";
-import { hasOwn } from "../../../core/contract/internal.ts";
+import { type Answer, type Caller, type Channel, type Clock, type Log, Cancellation } from "../../../core/contract/index.ts";
+import { hasOwn, wellFormed } from "../../../core/contract/internal.ts";
 import { refusal } from "../../gateway/index.ts";
 import type { Verified } from "../auth/index.ts";
 import type { UploadBudget } from "../budgets.ts";
-import { responseOf } from "../http-answer.ts";
+import { joined } from "../http-bytes.ts";
 import { type ExchangeParts, type Framing, type HttpCore, HttpExchange } from "../http-core.ts";
 import type { WebLimits } from "../http-options.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
@@ -162,6 +161,23 @@ export class FetchHandler {
   }
 }
 
+const encoder = new TextEncoder();
+
+function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return encoder.encode(wellFormed(body));
+  return joined(
+    (body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(wellFormed(piece)) : piece)),
+  );
+}
+
+/** A complete answer as a web response. `also`: headers of the transport. */
+function responseOf({ status, headers, body }: Answer, also: Headers, head: boolean): Response {
+  if (body === undefined) return new Response(null, { status, headers: { ...headers, ...also } });
+  const bytes = bytesOf(body);
+  const about = { "content-type": "application/json", "content-length": String(bytes.byteLength) };
+  return new Response(head ? null : bytes, { status, headers: { ...about, ...headers, ...also } });
+}
+
 type OpenStreamOn = (exchange: FetchExchange, framing: Framing, headers: Headers | undefined) => Channel | undefined;
 
 /** An exchange whose answer is a web response. */
@@ -195,8 +211,6 @@ interface WebStreamOptions {
 
 // About the size of a socket's buffer: up to this the client is not slow.
 const BUFFERED = 65_536;
-
-const encoder = new TextEncoder();
 
 /** A web response whose body is a stream of events or lines. Drops a client that does not read. */
 class WebStream implements Channel, OpenStream {

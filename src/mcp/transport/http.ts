@@ -11,7 +11,6 @@ import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
 import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpListener, type HttpOptions } from "./http-options.ts";
-import { HttpSse } from "./deprecated-sse.ts";
 import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -62,7 +61,6 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, endpoints = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);
-  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenListener("HTTP", host, auth !== undefined, options.insecure ?? false);
   const everywhere = host === "0.0.0.0" || host === "::";
@@ -70,8 +68,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
   checkPath(path, "the endpoint's path");
 
-  // Loaded on demand, since few servers need it, and before the server listens.
+  // Loaded on demand, since few servers need them, and before the server listens.
   const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketEndpoints;
+  const Sse = options.sse === true ? (await import("./deprecated-sse.ts")).HttpSse : undefined;
+  const sse = Sse && new Sse(gateway, options.entropy ?? systemEntropy);
 
   const server = createServer<typeof BodyRequest>({
     IncomingMessage: BodyRequest,

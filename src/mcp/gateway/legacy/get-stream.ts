@@ -8,7 +8,7 @@ import { has } from "../revision.ts";
 import { streamHeaders } from "./post-channel.ts";
 import { ownerLost, nodeIn, replyMark, requestIn } from "./remote-replies.ts";
 import { RETRY_MS, type StreamOwner } from "./resumable-stream.ts";
-import { sessionUnknown } from "./session-factory.ts";
+import { sessionUnknown } from "./sessions.ts";
 import type { Session } from "./session.ts";
 
 const STANDALONE = "get";

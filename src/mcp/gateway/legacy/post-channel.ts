@@ -12,7 +12,7 @@ import { has } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";
 import { replyMark } from "./remote-replies.ts";
 import { ResumableStream } from "./resumable-stream.ts";
-import { SESSION, sessionCalled } from "./session-factory.ts";
+import { SESSION, sessionCalled } from "./sessions.ts";
 import { type Answered, answeredText, type SessionChannel } from "./session-request.ts";
 import type { Session } from "./session.ts";
 

@@ -12,10 +12,9 @@ import { legacyReply, wholeText } from "../result-shapes.ts";
 import { isLegacyRevision } from "../revision.ts";
 import { openGetStream } from "./get-stream.ts";
 import { PostChannel } from "./post-channel.ts";
-import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown } from "./session-factory.ts";
+import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown, Sessions } from "./sessions.ts";
 import { answeredText, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import { Sessions } from "./live-sessions.ts";
 
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });

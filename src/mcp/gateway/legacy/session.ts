@@ -1,5 +1,5 @@
 // Owns: one legacy client: its row, and the requests, streams and subscriptions it has in this process. Does not own: which sessions there
-// are (live-sessions.ts).
+// are (sessions.ts).
 import type {
   CancelSignal,
   Caller,

@@ -4,11 +4,12 @@ import type { Caller, SessionReport, SessionRow, Source, JsonObject, Exchange, J
 import { isLocal, MultiMap, peerOf, settledNow } from "../../../core/contract/internal.ts";
 import { soon, sha256Hex } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
+import type { Dialect } from "../dialects.ts";
 import { inLog, Fault, type Reason } from "../errors.ts";
-import { Nodes } from "./nodes.ts";
-import { SessionNotices, Session } from "./session.ts";
 import { objectIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
 import { negotiate } from "../revision.ts";
+import { Nodes } from "./nodes.ts";
+import { SessionNotices, Session } from "./session.ts";
 
 export const SESSION = "mcp-session-id";
 const ADOPTED = "adopted|";
@@ -21,6 +22,11 @@ export const sessionUnknown = (): Fault => new Fault("SESSION_UNKNOWN", "Session
 /** The name that the client has for a session: an adopted one has another id in the store. */
 export function sessionCalled({ row }: Session, exchange: Exchange): string {
   return row.id.startsWith(ADOPTED) ? (exchange.header(SESSION) ?? row.id) : row.id;
+}
+
+/** The headers of an event stream, some of which name the session. */
+export function streamHeaders({ sessionOn }: Dialect, session: Session, exchange: Exchange): Readonly<Record<string, string>> | undefined {
+  return sessionOn === "initialize" ? undefined : { [SESSION]: sessionCalled(session, exchange) };
 }
 
 // A client chooses the id to be adopted, and another may choose the same. Its owner is therefore part of the stored id: no client can reach

@@ -125,6 +125,8 @@ export interface HttpGuard {
   origin(value: string | undefined, host: string): boolean;
   /** True: pages of that origin may read answers. */
   cors(value: string | undefined): value is string;
+  /** Pages of some origins may read answers. */
+  readonly hasCors: boolean;
 }
 
 export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: GuardOptions): HttpGuard {
@@ -158,6 +160,7 @@ export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: Guar
       return match[1].toLowerCase() === hostHeader.toLowerCase();
     },
     cors: (value): value is string => value !== undefined && listed(value),
+    hasCors: origins.size > 0,
   };
 }
 

@@ -16,6 +16,7 @@ import { refusal } from "../gateway/index.ts";
 import {
   type Authenticator,
   type ChallengeContext,
+  challengeContext,
   type Refused,
   refuseToken,
   type Verdict,
@@ -62,9 +63,6 @@ export interface HttpCoreOptions {
   readonly auth: Authenticator | undefined;
   /** The audience of tokens; empty if it is not configured. */
   readonly resource: string;
-  readonly challenge: ChallengeContext;
-  /** CORS is configured: pages of some origins may read answers. */
-  readonly cors: boolean;
   readonly closing: () => boolean;
   readonly limits: Pick<HttpLimits, "headers" | "bodyBytes">;
   readonly clock: Clock;
@@ -79,19 +77,21 @@ const VARY = { vary: "Origin" };
 /** The steps of a request, in the order in which the adapters take them. */
 export class HttpCore {
   readonly #options: HttpCoreOptions;
+  readonly #challenge: ChallengeContext;
   /** Cancels the expiry timers of streams whose tokens expire. */
   readonly #expiries = new Map<OpenStream, () => void>();
 
   constructor(options: HttpCoreOptions) {
     this.#options = options;
+    this.#challenge = challengeContext(options.auth, options.resource);
   }
 
   /** CORS headers of every answer to this request. */
   originHeaders({ headers }: RequestHead): Readonly<Record<string, string>> | undefined {
-    const { cors, guard } = this.#options;
+    const { guard } = this.#options;
     const origin = headers.get("origin");
     if (guard.cors(origin)) return { ...VARY, ...originHeaders(origin) };
-    return cors ? VARY : undefined;
+    return guard.hasCors ? VARY : undefined;
   }
 
   /** The answer to a head that is malformed, ambiguous, or not meant for this server. */
@@ -119,11 +119,16 @@ export class HttpCore {
     return verdictOn(auth, headers.get("authorization"), resource, peer);
   }
 
+  /** A token is checked on this route. */
+  checksToken({ guarded }: Pick<Route, "guarded">): boolean {
+    return guarded && this.#options.auth !== undefined;
+  }
+
   /** The answer to a request whose token is missing or was refused. */
   refuseToken(verdict: Refused): Answer {
-    const { log, transport, challenge } = this.#options;
+    const { log, transport } = this.#options;
     log?.("notice", { event: "request-refused", transport, why: verdict.refused });
-    return refuseToken(verdict, challenge);
+    return refuseToken(verdict, this.#challenge);
   }
 
   /** Step 3: a valid token, and media types that can be served. Returns the answer if not. */
@@ -183,7 +188,7 @@ export class HttpCore {
 
   /** Last step without a stream: adds the metadata address to the answer. */
   finalAnswer(exchange: HttpExchange, answer: Answer): Answer {
-    return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#options.challenge);
+    return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#challenge);
   }
 
   /** The answer to a request whose handler threw. */

@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
-import { AUTH, challengeContext, refuseUnaddressed } from "./auth/index.ts";
+import { AUTH, refuseUnaddressed } from "./auth/index.ts";
 import { authority, endRefused, isLoopback, listenAt, refuseOpenListener } from "./listen.ts";
 import { lastAnswer, BodyRequest, createServer } from "./http-bytes.ts";
 import { HttpCore } from "./http-core.ts";
@@ -103,30 +103,16 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     clock,
     onFull: () => log?.("warning", { event: "inflow-full", transport: "http" }),
   });
-  const challenge = challengeContext(auth, resource);
 
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
-  const served = { gateway, path, mounted: false, endpoints, auth, resource, sse };
   const closing = (): boolean => handler.closing;
   let core: HttpCore;
   let sockets: WebSocketEndpoints | undefined;
   try {
-    const table = routes({ ...served, closing, ready: options.ready ?? (() => true) });
-    const rules = {
-      routes: table,
-      path,
-      guard,
-      streams,
-      auth,
-      resource,
-      challenge,
-      cors: allowedOrigins.length > 0,
-      closing,
-      limits,
-      clock,
-      log,
-    };
+    const { ready = () => true } = options;
+    const table = routes({ gateway, path, mounted: false, endpoints, auth, resource, sse, closing, ready });
+    const rules = { routes: table, path, guard, streams, auth, resource, closing, limits, clock, log };
     core = new HttpCore({ ...rules, transport: "http" });
     const socketCore = new HttpCore({ ...rules, transport: "websocket" });
     sockets = Sockets && new Sockets({ upgrades, core: socketCore, streams, uploads, limits, clock, log });
@@ -134,7 +120,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     server.close();
     throw error;
   }
-  const handler = new NodeHttpHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
+  const handler = new NodeHttpHandler({ core, uploads, limits, clock, log });
 
   // node:http treats a connection that has never sent a request as busy.
   const silent = new Set<Socket>();

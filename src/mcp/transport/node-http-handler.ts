@@ -20,8 +20,6 @@ const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", l
 export interface NodeHttpHandlerOptions {
   readonly core: HttpCore;
   readonly uploads: UploadBudget;
-  /** Requests of guarded routes have their tokens checked. */
-  readonly authenticated: boolean;
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly log: Log | undefined;
@@ -197,8 +195,7 @@ export class NodeHttpHandler {
   }
 
   #dispatch({ incoming, route, verified, body, work }: Received): void {
-    const tokenChecked = this.#options.authenticated && route.guarded;
-    const exchange = new NodeExchange(this.#openStream, incoming, route, verified, body, tokenChecked);
+    const exchange = new NodeExchange(this.#openStream, incoming, route, verified, body, this.#core.checksToken(route));
     let answer: Answer | Promise<Answer>;
     try {
       answer = route.answer(exchange);

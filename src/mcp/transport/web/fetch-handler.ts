@@ -24,8 +24,6 @@ type Headers = Readonly<Record<string, string>>;
 export interface FetchHandlerOptions {
   readonly core: HttpCore;
   readonly uploads: UploadBudget;
-  /** Requests of guarded routes have their tokens checked. */
-  readonly authenticated: boolean;
   readonly limits: WebLimits;
   readonly clock: Clock;
   readonly log: Log | undefined;
@@ -106,9 +104,15 @@ export class FetchHandler {
       responded = true;
       resolve(response);
     };
-    const tokenChecked = this.#options.authenticated && route.guarded;
     const exchange = new FetchExchange(
-      { head: request, clientPath: request.clientPath, body, verified, posture: route.posture, tokenChecked },
+      {
+        head: request,
+        clientPath: request.clientPath,
+        body,
+        verified,
+        posture: route.posture,
+        tokenChecked: this.#core.checksToken(route),
+      },
       request,
       (opening, framing, headers) => (responded ? undefined : this.#openStream(opening, framing, respond, { ...headers, ...cors })),
     );

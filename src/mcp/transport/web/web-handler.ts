@@ -14,7 +14,7 @@ import { HTTP_LIMITS, type WebHandler, type WebOptions } from "../http-options.t
 import { HttpSse } from "../deprecated-sse.ts";
 import { checkPath, routes } from "../http-routes.ts";
 import { HttpCore } from "../http-core.ts";
-import { AUTH, challengeContext, refuseUnaddressed } from "../auth/index.ts";
+import { AUTH, refuseUnaddressed } from "../auth/index.ts";
 import { UploadBudget } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { rateLimitedLog, withTimeout } from "../../../core/contract/internal.ts";
@@ -77,14 +77,12 @@ export function webHandler(options: WebOptions): WebHandler {
     streams,
     auth,
     resource,
-    challenge: challengeContext(auth, resource),
-    cors: allowedOrigins.length > 0,
     closing: () => closing,
     limits,
     clock,
     log,
   });
-  const handler = new FetchHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
+  const handler = new FetchHandler({ core, uploads, limits, clock, log });
   const unsent = new PendingWrites();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;

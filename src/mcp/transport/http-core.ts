@@ -206,6 +206,14 @@ export class HttpCore {
 /** The framing of messages in a response that is a stream of them. */
 export type Framing = "events" | "lines";
 
+const NO_BUFFERING = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
+
+/** The headers of a stream, besides those that its handler gives it. */
+export const STREAM_HEADERS: Readonly<Record<Framing, Readonly<Record<string, string>>>> = {
+  events: { "content-type": "text/event-stream", ...NO_BUFFERING },
+  lines: { "content-type": "application/x-ndjson", ...NO_BUFFERING },
+};
+
 export interface ExchangeParts {
   readonly head: RequestHead;
   /** The path as its client wrote it; undefined if a router may have stripped a prefix. */

@@ -9,13 +9,11 @@ import type { UploadBudget } from "./budgets.ts";
 import { EventStream, LineStream, type StreamOptions } from "./event-stream.ts";
 import { refuseUpload, writeAnswer, type BodyRequest } from "./http-bytes.ts";
 import { headersOf, pathOf } from "./http-checks.ts";
-import { type Framing, type HttpCore, HttpExchange, type Rejection, type RequestHead } from "./http-core.ts";
+import { type Framing, type HttpCore, HttpExchange, type Rejection, STREAM_HEADERS, type RequestHead } from "./http-core.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
 import { type ConnectionWork, PendingResponses } from "./pending-responses.ts";
 import { TickBatcher } from "./tick-batcher.ts";
-
-const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
 
 export interface NodeHttpHandlerOptions {
   readonly core: HttpCore;
@@ -248,10 +246,8 @@ export class NodeHttpHandler {
     const lease = this.#core.leaseStream(exchange.caller);
     if (lease === undefined) return undefined;
     const chunked = request.httpVersionMinor >= 1;
-    const head = ["content-type", TYPE[framing], "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];
-    if (chunked) head.push("transfer-encoding", "chunked");
-    for (const name in extraHeaders) head.push(name, extraHeaders[name] ?? "");
-    response.writeHead(200, head);
+    const head = { ...STREAM_HEADERS[framing], ...(chunked && { "transfer-encoding": "chunked" }), ...extraHeaders };
+    response.writeHead(200, Object.entries(head).flat());
     response.flushHeaders();
     const stream =
       framing === "events"

@@ -6,7 +6,7 @@ import { refusal } from "../../gateway/index.ts";
 import type { Verified } from "../auth/index.ts";
 import type { UploadBudget } from "../budgets.ts";
 import { joined } from "../http-bytes.ts";
-import { type ExchangeParts, type Framing, type HttpCore, HttpExchange } from "../http-core.ts";
+import { type ExchangeParts, type Framing, type HttpCore, HttpExchange, STREAM_HEADERS } from "../http-core.ts";
 import type { WebLimits } from "../http-options.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
 import { linesOf } from "../lines.ts";
@@ -16,8 +16,6 @@ import type { Route } from "../http-routes.ts";
 import type { WebRequest } from "./requests.ts";
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
-const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
-const STREAM = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -160,7 +158,7 @@ export class FetchHandler {
     if (exchange.disconnected.aborted) lost();
     else exchange.disconnected.addEventListener("abort", lost);
     stream.disconnected.addEventListener("abort", () => exchange.disconnected.abort(), { once: true });
-    respond(new Response(stream.body, { status: 200, headers: { "content-type": TYPE[framing], ...STREAM, ...headers } }));
+    respond(new Response(stream.body, { status: 200, headers: { ...STREAM_HEADERS[framing], ...headers } }));
     return stream;
   }
 }

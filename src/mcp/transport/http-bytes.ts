@@ -1,5 +1,5 @@
 // Owns: the bytes of HTTP: bodies of requests, gathered within their limits, and answers as node:http and a bare socket write them.
-// Does not own: the budget that all bodies share (budgets.ts), what is answered, web responses (web/fetch-handler.ts).
+// Does not own: the budget that all bodies share (budgets.ts), what is answered, web responses (web/web-handler.ts).
 import type { Answer, Clock } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { NO_ROOM, type NoRoom, type Upload, FREE_BYTES, type UploadBudget } from "./budgets.ts";

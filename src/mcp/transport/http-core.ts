@@ -1,6 +1,6 @@
 // Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
 // gateway. The order limits what unauthenticated clients can learn and cost.
-// Does not own: bytes and sockets. node-http-handler.ts, web/fetch-handler.ts and websocket.ts receive requests and write answers.
+// Does not own: bytes and sockets. node-http-handler.ts, web/web-handler.ts and websocket.ts receive requests and write answers.
 import {
   type Answer,
   type CancelSignal,

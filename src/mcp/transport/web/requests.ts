@@ -1,5 +1,5 @@
 // Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
-// Does not own: what happens to a request (fetch-handler.ts).
+// Does not own: what happens to a request (web-handler.ts).
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
 import { isResumeOnly } from "../../../core/contract/internal.ts";
 import { type BodyRefusal, BodyReader } from "../http-bytes.ts";

@@ -3,9 +3,9 @@
 import {
   Cancellation,
   type Clock,
-  type JsonObject,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Log,
   type LogLevel,
   type Progress,

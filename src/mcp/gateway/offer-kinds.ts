@@ -1,14 +1,14 @@
 // Owns: what tools, resources and prompts differ in on the way of a request, and the check of a tool's arguments against its schema.
 // Does not own: the order of the steps (dispatch.ts), completing an argument (completion.ts).
-import { type JsonObject, isJsonObject, isList, type Json, TroupeError, type Offer } from "../../core/contract/index.ts";
-import { MAX_URI, closestMatch, memoize } from "../../core/contract/internal.ts";
+import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
+import { isJsonObject, isList, type Json, type JsonObject, type Offer, TroupeError } from "../../core/contract/index.ts";
+import { closestMatch, MAX_URI, memoize } from "../../core/contract/internal.ts";
+import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { failureData, Fault, faultOf, type Reason, type ValidationError } from "./errors.ts";
-import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
 import type { OfferIndex, Target } from "./find-offer.ts";
+import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "./result-shapes.ts";
-import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
 
 /** How one of the three methods does each step. */
 export interface OfferKind {

@@ -1,14 +1,17 @@
 // Owns: one mounted server as a source: its handshake, which of its parts handles which message, and requests with a short time limit.
 // Does not own: one server per principal (from-mcp-server.ts), calls (calls.ts), lists (listing.ts).
 import {
-  type Closable,
-  type Json,
-  type LogLevel,
-  type JsonObject,
   type CallOptions,
   type Catalogue,
+  type Clock,
+  type Closable,
   type ContentOf,
   type Dirty,
+  EngineError,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type LogLevel,
   type OfferRef,
   type Reply,
   type Source,
@@ -16,17 +19,14 @@ import {
   systemClock,
   systemEntropy,
   type Viewer,
-  type Clock,
-  EngineError,
-  isJsonObject,
 } from "../../core/contract/index.ts";
+import { withTimeout } from "../../core/contract/internal.ts";
 import { Calls, EVERY_CAPABILITY } from "./calls.ts";
-import { METHOD_NOT_FOUND, faultOf } from "./failures.ts";
+import { faultOf, METHOD_NOT_FOUND } from "./failures.ts";
 import { Lists } from "./listing.ts";
-import { type McpServerOptions, type SdkServer, defaultAuthInfo } from "./options.ts";
+import { defaultAuthInfo, type McpServerOptions, type SdkServer } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Wire } from "./wire.ts";
-import { withTimeout } from "../../core/contract/internal.ts";
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 

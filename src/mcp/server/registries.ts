@@ -1,19 +1,19 @@
 // Owns: the tools, resources and prompts of a server: how each is defined, checked and registered, and the types that follow from schemas.
 // Does not own: running a handler (handler.ts), listing and calling (mcp/source).
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
-  type JsonObject,
-  type Viewer,
-  type ListName,
-  TroupeError,
   type Content,
-  type TaskSupport,
   type Frozen,
   type Json,
+  type JsonObject,
+  type ListName,
+  type TaskSupport,
+  TroupeError,
+  type Viewer,
 } from "../../core/contract/index.ts";
-import { withScopes, omitUndefined, setOwn } from "../../core/contract/internal.ts";
+import { omitUndefined, setOwn, withScopes } from "../../core/contract/internal.ts";
 import type { Complete, Registry, Schema } from "../source/index.ts";
-import { type HandlerEnv, type ServerContext, handling } from "./handler.ts";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type HandlerEnv, handling, type ServerContext } from "./handler.ts";
 
 /** Members of all definitions: tools, resources and prompts. */
 export interface Item {

@@ -1,24 +1,21 @@
 // Owns: `createServer`: the parts of a server, opening and closing its transports, and its lifetime.
 // Does not own: registries (registries.ts), handlers (handler.ts), the transports (mcp/transport).
 import {
-  type Log,
-  TroupeError,
-  sessionTtlIn,
+  checkOptions,
   type Gateway,
+  type Log,
+  type OptionTable,
+  sessionTtlIn,
   type Source,
   systemClock,
   systemEntropy,
-  checkOptions,
-  type OptionTable,
+  TroupeError,
 } from "../../core/contract/index.ts";
-import { type ServerOptions, checkServer } from "./options.ts";
 import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
+import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
-import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import {
-  type WebHandler,
-  webHandler,
   type HttpListener,
   type HttpOptions,
   serveHttp,
@@ -28,8 +25,11 @@ import {
   type StdioOptions,
   type TcpListener,
   type TcpOptions,
+  type WebHandler,
+  webHandler,
 } from "../transport/index.ts";
-import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
+import { checkServer, type ServerOptions } from "./options.ts";
+import { promptRegistry, type Prompts, resourceRegistry, type Resources, toolRegistry, type Tools } from "./registries.ts";
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
 function faultsTo(log: Log): (error: unknown) => void {

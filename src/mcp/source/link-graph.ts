@@ -9,8 +9,8 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, getOwn, isActorId, kindOf, Lru, memoize, choicesMessage } from "../../core/contract/internal.ts";
-import { lacksScope, rootActor, linkedActor, refused, type Refused } from "./actor-access.ts";
+import { andThen, choicesMessage, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
+import { lacksScope, linkedActor, refused, type Refused, rootActor } from "./actor-access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-views.ts";
 import { sameJson } from "./json.ts";
 import { type Names, offersOf } from "./names.ts";

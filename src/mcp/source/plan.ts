@@ -3,19 +3,19 @@
 import {
   type Behaviour,
   type Catalogue,
+  isJsonObject,
+  type Json,
+  type JsonObject,
   type ListName,
   type Offer,
   type OfferRef,
   TroupeError,
-  isJsonObject,
-  type Json,
-  type JsonObject,
 } from "../../core/contract/index.ts";
-import { argumentNames, getOwn, scopesOf, namesMember, templateVariables } from "../../core/contract/internal.ts";
+import { argumentNames, getOwn, namesMember, scopesOf, templateVariables } from "../../core/contract/internal.ts";
+import { refused, type Refused } from "./actor-access.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
 import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri, withSegment } from "./names.ts";
-import { refused, type Refused } from "./actor-access.ts";
 
 /** An argument that says which actor is meant. */
 export interface AddressArgument {

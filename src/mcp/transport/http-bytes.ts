@@ -1,11 +1,11 @@
 // Owns: the bytes of HTTP: bodies of requests, gathered within their limits, and answers as node:http and a bare socket write them.
 // Does not own: the budget that all bodies share (budgets.ts), what is answered, web responses (web/web-handler.ts).
-import type { Answer, Clock } from "../../core/contract/index.ts";
-import { refusal } from "../gateway/index.ts";
-import { NO_ROOM, type NoRoom, type Upload, FREE_BYTES, type UploadBudget } from "./budgets.ts";
-import type { Socket } from "node:net";
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Answer, Clock } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
+import { refusal } from "../gateway/index.ts";
+import { FREE_BYTES, NO_ROOM, type NoRoom, type Upload, type UploadBudget } from "./budgets.ts";
 
 // Not imported: an import statement evaluates every export of the built-in module, among them a WebSocket client and fetch,
 // an eighth of the start-up time of a server with all transports.

@@ -2,8 +2,8 @@
 // steps of a request (http-core.ts), tokens (auth/).
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { admitsReply, memoizeByString, readAccept, isTexts } from "../../core/contract/internal.ts";
 import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
+import { admitsReply, isTexts, memoizeByString, readAccept } from "../../core/contract/internal.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./listen.ts";
 

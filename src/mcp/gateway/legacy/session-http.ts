@@ -1,6 +1,6 @@
 // Owns: Streamable HTTP of 2025-03-26 to 2025-11-25: what a POST, GET and DELETE do with their session, and the response to a POST.
 // Does not own: which session that is (sessions.ts), how one request is performed (session-request.ts), what a GET listens to (get-stream.ts).
-import type { Answer, Exchange, Json, Source, JsonObject } from "../../../core/contract/index.ts";
+import type { Answer, Exchange, Json, JsonObject, Source } from "../../../core/contract/index.ts";
 import { andThen, readAccept } from "../../../core/contract/internal.ts";
 import type { SilentCall } from "../active-requests.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
@@ -9,15 +9,15 @@ import { batchesIn } from "../dialects.ts";
 import { errorText, exchangeFault, Fault, faultAnswer, faultOf, type FaultOverrides, wireError } from "../errors.ts";
 import { type Batch, classify, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
 import { observeBegin } from "../observer.ts";
-import { legacyReply, wholeText, pieces } from "../result-shapes.ts";
-import { isLegacyRevision, has } from "../revision.ts";
+import { legacyReply, pieces, wholeText } from "../result-shapes.ts";
+import { has, isLegacyRevision } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";
 import { openGetStream } from "./get-stream.ts";
 import { replyMark } from "./remote-replies.ts";
 import { ResumableStream } from "./resumable-stream.ts";
-import { answeredText, SessionRequest, type Answered, type SessionChannel } from "./session-request.ts";
+import { type Answered, answeredText, type SessionChannel, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown, Sessions, streamHeaders } from "./sessions.ts";
+import { SESSION, sessionCalled, SessionFactory, sessionRequired, Sessions, sessionUnknown, streamHeaders } from "./sessions.ts";
 
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });

@@ -1,15 +1,15 @@
 // Owns: which session a request over HTTP belongs to, how one begins, which are in memory, and when they expire.
 // Does not own: what one session does (session.ts).
-import type { Caller, SessionReport, SessionRow, Source, JsonObject, Exchange, Json } from "../../../core/contract/index.ts";
+import type { Caller, Exchange, Json, JsonObject, SessionReport, SessionRow, Source } from "../../../core/contract/index.ts";
 import { isLocal, MultiMap, peerOf, settledNow } from "../../../core/contract/internal.ts";
-import { soon, sha256Hex } from "../../../core/platform/index.ts";
+import { sha256Hex, soon } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
-import { inLog, Fault, type Reason } from "../errors.ts";
-import { objectIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
+import { Fault, inLog, type Reason } from "../errors.ts";
+import { EMPTY, objectIn, type Request, shortText } from "../json-rpc.ts";
 import { negotiate } from "../revision.ts";
 import { Nodes } from "./nodes.ts";
-import { SessionNotices, Session } from "./session.ts";
+import { Session, SessionNotices } from "./session.ts";
 
 export const SESSION = "mcp-session-id";
 const ADOPTED = "adopted|";

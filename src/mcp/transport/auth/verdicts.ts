@@ -1,8 +1,8 @@
 // Owns: the verdict on a token: its type, the claims that reach `viewer.claims` and their bounds, and the HTTP answer to a refused one.
 // Does not own: reaching the verdict (authenticator.ts, verify-token.ts).
 import { type Answer, type Caller, isJsonObject, type Json, type JsonObject, TroupeError } from "../../../core/contract/index.ts";
-import type { Authenticator } from "./authenticator.ts";
 import { freezeDeep, isTexts, setOwn } from "../../../core/contract/internal.ts";
+import type { Authenticator } from "./authenticator.ts";
 
 /** The caller that a token identifies, and until when (milliseconds since 1970). */
 export interface Verified {

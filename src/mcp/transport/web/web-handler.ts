@@ -2,34 +2,34 @@
 // Does not own: the checks (../http-core.ts), where requests come from (requests.ts).
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
+  type Answer,
   boundsOf,
   type Caller,
+  Cancellation,
+  type Channel,
   checkOptions,
+  type Clock,
   FUNCTION,
+  type Log,
   type OptionTable,
   systemClock,
   systemEntropy,
-  type Answer,
-  type Channel,
-  type Clock,
-  type Log,
-  Cancellation,
 } from "../../../core/contract/index.ts";
-import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
-import { HTTP_LIMITS, type WebHandler, type WebOptions, type WebLimits } from "../http-options.ts";
-import { HttpSse } from "../deprecated-sse.ts";
-import { checkPath, routes, type Route } from "../http-routes.ts";
-import { HttpCore, type ExchangeParts, type Framing, HttpExchange, STREAM_HEADERS } from "../http-core.ts";
+import { hasOwn, rateLimitedLog, wellFormed, withTimeout } from "../../../core/contract/internal.ts";
+import { refusal } from "../../gateway/index.ts";
 import { AUTH, refuseUnaddressed, type Verified } from "../auth/index.ts";
 import { UploadBudget } from "../budgets.ts";
-import { OpenStreams, type OpenStream } from "../open-streams.ts";
-import { rateLimitedLog, withTimeout, hasOwn, wellFormed } from "../../../core/contract/internal.ts";
-import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites, type WebRequest } from "./requests.ts";
-import { refusal } from "../../gateway/index.ts";
-import { joined } from "../http-bytes.ts";
+import { HttpSse } from "../deprecated-sse.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
+import { joined } from "../http-bytes.ts";
+import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
+import { type ExchangeParts, type Framing, HttpCore, HttpExchange, STREAM_HEADERS } from "../http-core.ts";
+import { HTTP_LIMITS, type WebHandler, type WebLimits, type WebOptions } from "../http-options.ts";
+import { checkPath, type Route, routes } from "../http-routes.ts";
 import { linesOf } from "../lines.ts";
+import { type OpenStream, OpenStreams } from "../open-streams.ts";
 import { type DropReason, SinkWriteQueue, type WriteQueue, type WriteQueueLimits } from "../write-queue.ts";
+import { fromNode, fromRequest, giveUpOn, PendingWrites, type WebRequest, writeOut } from "./requests.ts";
 
 const OPTIONS: OptionTable<WebOptions> = {
   gateway: true,

@@ -17,7 +17,7 @@ import { replyMark } from "./remote-replies.ts";
 import { ResumableStream } from "./resumable-stream.ts";
 import { type Answered, answeredText, type SessionChannel, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import { SESSION, sessionCalled, SessionFactory, sessionRequired, Sessions, sessionUnknown, streamHeaders } from "./sessions.ts";
+import { SESSION, sessionCalled, sessionRequired, Sessions, sessionUnknown, streamHeaders } from "./sessions.ts";
 
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });
@@ -25,14 +25,12 @@ const ACCEPTED: Answer = Object.freeze({ status: 202 });
 export class SessionHttp {
   readonly #core: Core;
   readonly sessions: Sessions;
-  readonly #factory: SessionFactory;
   readonly #sourceFor: (posture: string | undefined) => Source;
 
   constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
     this.#core = core;
     this.#sourceFor = sourceFor;
     this.sessions = new Sessions(core, sourceFor);
-    this.#factory = new SessionFactory(core, this.sessions);
   }
 
   post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
@@ -67,14 +65,14 @@ export class SessionHttp {
   #sessionToPost(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
     const { unknownSession } = this.#core.settings;
     if (unknownSession === "reject") return this.#session(exchange, version);
-    return andThen(this.#factory.findOrBegin(unknownSession, exchange, version), this.#usable, version);
+    return andThen(this.sessions.findOrBegin(unknownSession, exchange, version), this.#usable, version);
   }
 
   /** The session that a request names. Throws, or rejects, if its caller has no such session. */
   #session(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
     const id = exchange.header(SESSION);
     if (id === undefined) throw sessionRequired();
-    return andThen(this.#factory.find(id, exchange), this.#usable, version);
+    return andThen(this.sessions.find(id, exchange), this.#usable, version);
   }
 
   readonly #usable = (session: Session | undefined, version: string | undefined): Session => {
@@ -149,7 +147,7 @@ export class SessionHttp {
   async #begin(exchange: Exchange, request: Request): Promise<Answer> {
     const { settings } = this.#core;
     this.#core.limit(exchange.caller);
-    const session = await this.#factory.initialize(request, exchange);
+    const session = await this.sessions.initialize(request, exchange);
     const offered = await offeredTo(settings, session.source, session.viewerFor(exchange.caller));
     return {
       status: 200,

@@ -11,7 +11,6 @@ import { ignoreWriteErrors, type RedirectedStdout, redirectStdout, paintError } 
 import { addConfigurableServeOptions, type ServeOptions } from "../serve-options.ts";
 import { setV8Flags, stopSignal, uncaughtError } from "../server-process.ts";
 import { logUnserved } from "../server/backend.ts";
-import { banner } from "../server/banner.ts";
 import type { Server } from "../server/server.ts";
 
 export const register = (program: Command, version: string): void => {
@@ -27,19 +26,20 @@ export const register = (program: Command, version: string): void => {
 const redirectFor = (options: ServeOptions): RedirectedStdout | undefined =>
   options.stdio === true || options.json === true ? redirectStdout() : undefined;
 
-const announce = (
+const announce = async (
   server: Server,
   options: ServeOptions,
   loaded: LoadedModules,
   log: ServerLog,
   held: RedirectedStdout | undefined,
-): void => {
+): Promise<void> => {
   const { addresses, data, node, unserved } = server;
   const { parts, files } = loaded;
   const name = options.name ?? loaded.name;
   if (options.json !== true) {
     const needsKey = options.apiKeys !== undefined;
     const isInteractive = process.stdin.isTTY;
+    const { banner } = await import("../server/banner.ts");
     process.stderr.write(`${banner({ name, parts, files, addresses, data, node, unserved, needsKey, isInteractive }, paintError)}\n`);
     return;
   }
@@ -136,7 +136,7 @@ export const startServing = async (
     ...(dev === undefined ? {} : { prepareKind: (kind: Behaviour) => dev.kind(kind) }),
   });
   const stops = { signalled: stopSignal(), uncaught: uncaughtError(log, detailedFaults) };
-  announce(server, options, loaded, log, held);
+  await announce(server, options, loaded, log, held);
   // Later, so that the first reply does not wait for it.
   setImmediate(setV8Flags);
   return { server, log, stopped: untilStopped(server, stops, options, log, dev) };

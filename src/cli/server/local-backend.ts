@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import type { Behaviour, Engine, Json, JsonObject, SessionStore, Store, StreamStore, TaskStore } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
-import { memorySessionStore, memoryStreamStore } from "../../core/store/memory-sessions.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { indexesOf, type LoadedModules, type LoadedModule } from "../load-modules.ts";
 import { faultFields, toLog, thrownBy } from "../log.ts";
@@ -35,11 +34,11 @@ export class LocalBackend implements Backend {
   #closeControl: (() => PromiseLike<void> | void) | undefined;
   #hooks: Parameters<Backend["openCommands"]>[0] | undefined;
 
-  private constructor(disk: DiskStores | undefined, backendOptions: BackendOptions) {
+  private constructor({ sessions, streams }: SessionStores, disk: DiskStores | undefined, backendOptions: BackendOptions) {
     this.#options = backendOptions;
     this.#disk = disk;
-    this.sessions = disk?.sessions ?? memorySessionStore();
-    this.streams = disk?.streams ?? memoryStreamStore();
+    this.sessions = sessions;
+    this.streams = streams;
     this.taskStore = disk?.taskStore;
     this.key = disk?.directory.key((bytes) =>
       backendOptions.log("warn", "key-replaced", {
@@ -52,7 +51,8 @@ export class LocalBackend implements Backend {
   static async open(loaded: LoadedModules, backendOptions: BackendOptions): Promise<LocalBackend> {
     // Memory actors alone need no directory, and none of the code for one.
     const usesDisk = backendOptions.prepareKind !== undefined || needsDisk(loaded.parts);
-    return new LocalBackend(usesDisk ? await openDisk(backendOptions) : undefined, backendOptions);
+    const disk = usesDisk ? await openDisk(backendOptions) : undefined;
+    return new LocalBackend(disk ?? (await memoryStores()), disk, backendOptions);
   }
 
   get data(): string | undefined {
@@ -145,12 +145,20 @@ export class LocalBackend implements Backend {
   }
 }
 
-/** The stores of a data directory that this process holds. */
-interface DiskStores {
-  readonly directory: DataDirectory;
-  readonly store: Store;
+interface SessionStores {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+}
+
+const memoryStores = async (): Promise<SessionStores> => {
+  const { memorySessionStore, memoryStreamStore } = await import("../../core/store/memory-sessions.ts");
+  return { sessions: memorySessionStore(), streams: memoryStreamStore() };
+};
+
+/** The stores of a data directory that this process holds. */
+interface DiskStores extends SessionStores {
+  readonly directory: DataDirectory;
+  readonly store: Store;
   readonly taskStore: TaskStore;
 }
 

@@ -19,7 +19,7 @@ import {
   type Request,
   type RequestId,
 } from "./json-rpc.ts";
-import { newSession } from "./legacy/session-factory.ts";
+import { newSession } from "./legacy/sessions.ts";
 import { type Answered, answeredText, type RequestOrigin, type SessionChannel, SessionRequest } from "./legacy/session-request.ts";
 import { Session, SessionNotices } from "./legacy/session.ts";
 import { listen, type Listen } from "./modern/listen.ts";

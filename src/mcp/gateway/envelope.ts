@@ -5,7 +5,7 @@ import { EXTENSION } from "../../core/contract/internal.ts";
 import type { Dialect } from "./dialects.ts";
 import { Fault, faultAnswer } from "./errors.ts";
 import { type Batch, type Incoming, shortText } from "./json-rpc.ts";
-import { isLogLevel } from "./progress.ts";
+import { isLogLevel } from "./active-requests.ts";
 import { isLegacyRevision, isModernRevision, MODERN_REVISIONS, type ModernRevision, type Revision } from "./revision.ts";
 
 const MAX_EXTENSIONS = 64;

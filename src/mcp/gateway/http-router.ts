@@ -20,8 +20,7 @@ import type { SessionHttp } from "./legacy/session-http.ts";
 import { checkMethodHeader, joined } from "./modern/headers.ts";
 import { listen } from "./modern/listen.ts";
 import { type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
-import type { OutOfBandChannel } from "./progress.ts";
-import type { SilentCall } from "./active-requests.ts";
+import type { OutOfBandChannel, SilentCall } from "./active-requests.ts";
 import { pieces } from "./result-shapes.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 

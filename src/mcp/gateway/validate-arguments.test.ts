@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject, Offer } from "../../core/contract/index.ts";
-import { validateArguments, hintUnknownNames } from "./validate-arguments.ts";
+import { validateArguments, hintUnknownNames } from "./offer-kinds.ts";
 
 const taking = (inputSchema: JsonObject): Offer => ({
   name: "it",

@@ -1,5 +1,5 @@
 // Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
-// Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
+// Does not own: the connection (wire.ts), the handshake and short requests (mounted-server.ts).
 import {
   type JsonObject,
   isJsonObject,

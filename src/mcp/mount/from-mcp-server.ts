@@ -22,9 +22,8 @@ import {
 } from "../../core/contract/index.ts";
 import { LIMIT, OBJECT, TEXT } from "../../core/contract/internal.ts";
 import { faultOf } from "./failures.ts";
-import { inTime } from "./conversation.ts";
+import { inTime, MountedServer } from "./mounted-server.ts";
 import { type Listener, ServerListeners } from "./subscriptions.ts";
-import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { describeSource } from "../source/index.ts";
 

@@ -24,9 +24,8 @@ import { sessionHooks, storeHooks } from "../../core/store/log-hooks.ts";
 import { derivedKey, secretKeyIn } from "../../core/store/secret-file.ts";
 import { cast } from "../source/index.ts";
 import { authenticator, type AuthOptions, type Authenticator } from "../transport/index.ts";
-import type { ListenOptions } from "./listen.ts";
+import { type ListenOptions, createServer, type Server } from "./server.ts";
 import { OPTIONS as SERVER_OPTIONS, type ServerOptions } from "./options.ts";
-import { createServer, type Server } from "./server.ts";
 
 /** Where an error of an author's code was thrown: by the engine (`where` and its actor), or by a surface (its actor). */
 export type ActorFault = FaultContext | { readonly where: "surface"; readonly actor: ActorId };

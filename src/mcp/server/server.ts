@@ -1,14 +1,35 @@
-// Owns: `createServer`: the parts of a server, its transports, and its lifetime.
-// Does not own: registries (registries.ts), handlers (handler.ts), opening transports (listen.ts).
-import { type Log, TroupeError, sessionTtlIn, type Gateway, type Source, systemClock, systemEntropy } from "../../core/contract/index.ts";
-import { type ServerOptions, checkServer } from "./options.ts";
+// Owns: `createServer`: the parts of a server, opening and closing its transports, and its lifetime.
+// Does not own: registries (registries.ts), handlers (handler.ts), the transports (mcp/transport).
+import {
+  checkOptions,
+  type Gateway,
+  type Log,
+  type OptionTable,
+  sessionTtlIn,
+  type Source,
+  systemClock,
+  systemEntropy,
+  TroupeError,
+} from "../../core/contract/index.ts";
 import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
+import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
-import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
-import { type WebHandler, webHandler } from "../transport/index.ts";
-import { closeAll, type ServerListeners, type Listening, type ListenOptions, openListeners } from "./listen.ts";
-import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
+import {
+  type HttpListener,
+  type HttpOptions,
+  serveHttp,
+  serveStdio,
+  serveTcp,
+  type StdioListener,
+  type StdioOptions,
+  type TcpListener,
+  type TcpOptions,
+  type WebHandler,
+  webHandler,
+} from "../transport/index.ts";
+import { checkServer, type ServerOptions } from "./options.ts";
+import { promptRegistry, type Prompts, resourceRegistry, type Resources, toolRegistry, type Tools } from "./registries.ts";
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
 function faultsTo(log: Log): (error: unknown) => void {
@@ -208,3 +229,58 @@ class Server implements AsyncDisposable {
 const hasClosed = (): TroupeError => new TroupeError("DRAINING", "The server was closed: create another one, which can listen.");
 
 export type { Server };
+
+/** Where to listen; `true`: the defaults (127.0.0.1, a free port, the standard streams of this process). */
+export interface ListenOptions {
+  readonly http?: true | Omit<HttpOptions, "gateway">;
+  readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal" | "tokenPlace">;
+  readonly stdio?: true | Omit<StdioOptions, "gateway">;
+}
+
+const LISTEN: OptionTable<ListenOptions> = { http: true, tcp: true, stdio: true };
+
+/** What listens: the addresses of each transport, and how to close them. */
+export interface ServerListeners {
+  readonly http: HttpListener;
+  readonly tcp: TcpListener;
+  readonly stdio: StdioListener;
+}
+
+/** The transports that were requested. */
+export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof ServerListeners]: ServerListeners[K] };
+
+type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
+
+/** Opens all of them, or none: if one cannot be opened, the others are closed. */
+async function openListeners(
+  wanted: ListenOptions,
+  gateway: Gateway,
+  server: Common,
+  ready: () => boolean | string,
+): Promise<Partial<ServerListeners>> {
+  checkOptions("listen", wanted, LISTEN);
+  const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
+  const every = { gateway, ...omitUndefined({ clock, log }) };
+  const guarded = { ...every, ...omitUndefined({ auth }) };
+  const opened: { -readonly [K in keyof ServerListeners]?: ServerListeners[K] } = {};
+  try {
+    if (wanted.http !== undefined) {
+      const given = wanted.http === true ? {} : wanted.http;
+      opened.http = await serveHttp({
+        ...guarded,
+        ...omitUndefined({ path, allowedHosts, allowedOrigins, sse, entropy }),
+        ready,
+        ...given,
+      });
+    }
+    if (wanted.tcp !== undefined) opened.tcp = await serveTcp({ ...guarded, ...(wanted.tcp === true ? {} : wanted.tcp) });
+    if (wanted.stdio !== undefined) opened.stdio = serveStdio({ ...every, ...(wanted.stdio === true ? {} : wanted.stdio) });
+    return opened;
+  } catch (error) {
+    await Promise.all(closeAll(opened, { graceMs: 0 }));
+    throw error;
+  }
+}
+
+const closeAll = (listeners: Partial<ServerListeners>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
+  [listeners.http, listeners.tcp, listeners.stdio].flatMap((listener) => listener?.close(within) ?? []);

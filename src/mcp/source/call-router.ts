@@ -27,8 +27,7 @@ import { sha256Base64url } from "../../core/platform/index.ts";
 import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./actor-access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
-import { offNow } from "./link-graph.ts";
-import { linkTarget, noTarget } from "./link-target.ts";
+import { offNow, linkTarget, noTarget } from "./link-graph.ts";
 import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";
 import type { ViewerRoots } from "./viewers.ts";
 

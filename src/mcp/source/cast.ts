@@ -31,7 +31,7 @@ import {
 import { andThen, checkNeeded, getOwn, hasOwn, INDEXES, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./actor-access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
-import { splitAddress } from "./actor-arguments.ts";
+import { splitAddress, makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
 import { CallRouter, type CallRouterOptions, isUnknownUri } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
@@ -40,7 +40,6 @@ import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
 import type { ListMode } from "./lists.ts";
 import { checkNames, merge } from "./merge.ts";
 import { checkName, describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
-import { makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
 import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
 

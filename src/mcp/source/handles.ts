@@ -1,4 +1,4 @@
-// Owns: the life of handles. Does not own: their form and who may use one (actor-access.ts), the argument of that name (actor-arguments.ts).
+// Owns: the life of handles. Does not own: their form and who may use one (actor-access.ts), the argument of that name (plan.ts).
 
 import {
   type ActorId,

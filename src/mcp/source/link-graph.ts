@@ -1,5 +1,5 @@
-// Owns: the actors that a viewer reaches through links, and their joined surface. Does not own: when they are looked at (surface-watch.ts).
-
+// Owns: the actors that a viewer reaches through links, which actor each link leads to, and their joined surface.
+// Does not own: when they are looked at (surface-watch.ts).
 import {
   type ActorId,
   type Behaviour,
@@ -9,8 +9,8 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
-import { lacksScope, rootActor } from "./actor-access.ts";
+import { andThen, choicesMessage, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
+import { lacksScope, linkedActor, refused, type Refused, rootActor } from "./actor-access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-views.ts";
 import { sameJson } from "./json.ts";
 import { type Names, offersOf } from "./names.ts";
@@ -27,7 +27,6 @@ import {
   type Slot,
   slotBelow,
 } from "./plan.ts";
-import { linkTarget, noActorThere } from "./link-target.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
 /** A slot that an actor has, and what the viewer sees of it. */
@@ -444,3 +443,26 @@ function slotsOf(slot: Slot): readonly Slot[] {
 function keyOf({ parent, link, behaviour }: Slot): string {
   return parent === undefined ? behaviour.kind : `${keyOf(parent)} ${JSON.stringify(link)} ${behaviour.kind}`;
 }
+
+/** Where the link to a slot leads now, by the surface of the actor that has it: an actor, why to none, or undefined: nowhere, hidden. */
+export function linkTarget(surface: Surface, slot: Slot, roots: ViewerRoots): ActorId | Refused | undefined {
+  const { link, by, behaviour } = slot;
+  const why = getOwn(surface.linksOff, link);
+  if (why !== undefined) return refused("NOT_NOW", why);
+  if (by === undefined) {
+    const target = getOwn(surface.links, link);
+    // A behaviour that is not an actor() may link to what is not an id.
+    return isActorId(target) && kindOf(target) === behaviour.kind ? target : undefined;
+  }
+  const keys = getOwn(surface.linkKeys, link);
+  const key = roots.address?.keys.get(by);
+  if (keys === undefined || key === undefined) return undefined;
+  if (keys !== true && !keys.includes(key)) return refused("INVALID", `Invalid arguments: ${by}: ${choicesMessage(keys)}.`);
+  return linkedActor(behaviour, roots.viewer, key, keys !== true) ?? noTarget(slot);
+}
+
+/** The refusal of a call through a link without a target. */
+export const noTarget = ({ by, behaviour }: Slot): Refused =>
+  by === undefined ? refused("NOT_NOW", noActorThere(behaviour)) : refused("NO_ACTOR", `There is no ${behaviour.kind} of this key.`);
+
+const noActorThere = ({ kind }: Behaviour): string => `There is no ${kind} there now.`;

@@ -1,11 +1,27 @@
-// Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-views.ts).
-
-import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { argumentNames, getOwn, scopesOf } from "../../core/contract/internal.ts";
-import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
+// Owns: which offers can be reached from a root by kinds and links, before any state is read; the arguments that say which actor a call is
+// about (a handle, the keys of links by argument). Does not own: states (actor-views.ts), who may address which actor (actor-access.ts).
+import {
+  type Behaviour,
+  type Catalogue,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  TroupeError,
+} from "../../core/contract/index.ts";
+import { argumentNames, getOwn, namesMember, scopesOf, templateVariables } from "../../core/contract/internal.ts";
+import { refused, type Refused } from "./actor-access.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
-import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri } from "./names.ts";
+import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf, withAppUri, withSegment } from "./names.ts";
+
+/** An argument that says which actor is meant. */
+export interface AddressArgument {
+  readonly name: string;
+  readonly description: string;
+}
 
 /** A position in a viewer's cast that an actor may have: a root, or the end of a path of links. */
 export interface Slot {
@@ -25,6 +41,16 @@ export interface Slot {
   readonly keys: readonly AddressArgument[];
   readonly depth: number;
   readonly children: readonly Slot[];
+}
+
+/** Which of many actors a call is about, by the keys in its arguments. */
+export interface KeyAddress {
+  /** By argument. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** The slots on the way to the offer: no others are looked at. */
+  readonly slots: ReadonlySet<Slot>;
+  /** Equal for two of the same offers and keys. */
+  readonly text: string;
 }
 
 /** One of the actors' offers that a name may mean. A name has several only where at most one of their slots can have an actor. */
@@ -317,4 +343,86 @@ export function makePlan(options: PlanOptions): Plan {
   }
   for (const root of roots) addPlanned(offers, root);
   return { roots, ...offers.finish(), open: roots.some((root) => !root.handled && someOpen(root)) };
+}
+
+/** The argument of offers behind a handle. */
+const handleArgument = (kind: string): AddressArgument => ({ name: "handle", description: `What start_${kind} returned.` });
+
+/** The argument of offers behind a link by argument. */
+const keyArgument = (name: string, kind: string): AddressArgument => ({ name, description: `Which ${kind}: its key.` });
+
+/**
+ * The definition of an offer with the arguments that say which actor is meant before its own. `path`: the prefixes of the links to it,
+ * where the arguments alone do not distinguish its URI from another. Throws `BAD_DEFINITION` where one has the name of its own.
+ */
+function withAddress(list: ListName, offer: Offer, args: readonly AddressArgument[], path: string, kind: string): Offer["definition"] {
+  const { definition } = offer;
+  const taken = ({ name }: AddressArgument): TroupeError =>
+    new TroupeError(
+      "BAD_DEFINITION",
+      `${kind}: ${list}/${offer.name} has an argument \`${name}\`, which says which actor is meant here: rename it${name === "handle" ? "" : ", or name the link's argument with `by`"}.`,
+    );
+  if (list === "resources") return templateOf(offer, args, path, taken);
+  if (list === "prompts") {
+    const own = definition["arguments"];
+    const fixed: readonly Json[] = Array.isArray(own) ? own : [];
+    const clash = args.find(({ name }) => fixed.some((argument) => isJsonObject(argument) && argument["name"] === name));
+    if (clash !== undefined) throw taken(clash);
+    return { ...definition, arguments: [...args.map((argument) => ({ ...argument, required: true })), ...fixed] };
+  }
+  const given = definition["inputSchema"];
+  const schema: JsonObject = isJsonObject(given) ? given : { type: "object" };
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+  const clash = args.find(({ name }) => namesMember(schema, name));
+  if (clash !== undefined) throw taken(clash);
+  const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const address = Object.fromEntries(args.map(({ name, description }) => [name, { type: "string", description }]));
+  return {
+    ...definition,
+    inputSchema: { ...schema, properties: { ...address, ...properties }, required: [...args.map(({ name }) => name), ...required] },
+  };
+}
+
+function templateOf(
+  offer: Offer,
+  args: readonly AddressArgument[],
+  path: string,
+  taken: (argument: AddressArgument) => TroupeError,
+): Offer["definition"] {
+  const { uri: _uri, uriTemplate: _template, ...rest } = offer.definition;
+  const text = uriOf(offer.definition);
+  const own = templateVariables(text, `resources/${offer.name}`, "alias");
+  const clash = args.find(({ name }) => own.includes(name));
+  if (clash !== undefined) throw taken(clash);
+  const variables = args.map(({ name }) => `{${name}}`).join("/");
+  return {
+    ...rest,
+    uriTemplate: text.includes("{alias}")
+      ? fillAlias(text, path === "" ? variables : `${variables}/${path}`)
+      : withSegment(text, variables),
+  };
+}
+
+// In UTF-16 units. A key is at most 256 bytes.
+const MAX_KEY = 256;
+
+const isKey = (given: unknown): given is string =>
+  typeof given === "string" && given !== "" && given.length <= MAX_KEY && given.isWellFormed();
+
+/** The keys in the arguments of a call, and its other arguments; refuses with `INVALID` where one is missing, or can be no key. */
+export function splitAddress(
+  ref: OfferRef,
+  keys: readonly AddressArgument[],
+  slots: ReadonlySet<Slot>,
+  args: Json,
+): { readonly address: KeyAddress; readonly args: Json } | Refused {
+  const rest: Record<string, Json> = { ...(isJsonObject(args) ? args : {}) };
+  const found = new Map<string, string>();
+  for (const { name, description } of keys) {
+    const key = Object.hasOwn(rest, name) ? rest[name] : undefined;
+    if (!isKey(key)) return refused("INVALID", `Invalid arguments: ${name}: must be text of 1 to ${MAX_KEY} bytes. ${description}`);
+    found.set(name, key);
+    delete rest[name];
+  }
+  return { address: { keys: found, slots, text: JSON.stringify([ref, ...found.values()]) }, args: rest };
 }

@@ -2,18 +2,17 @@
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
 import { Lru, omitUndefined, sameClaims } from "../../core/contract/internal.ts";
-import type { Address } from "./actor-arguments.ts";
-import type { Slot } from "./plan.ts";
+import type { KeyAddress, Slot } from "./plan.ts";
 
 /** A viewer and its root actors. */
 export class ViewerRoots {
   readonly viewer: Viewer;
   readonly ids: ReadonlyMap<Slot, ActorId>;
   /** Which of many actors is meant. Undefined: links by argument are not followed. */
-  readonly address: Address | undefined;
+  readonly address: KeyAddress | undefined;
   readonly #as = new Map<ActorId, Viewer>();
 
-  constructor({ principal, self, scopes, claims }: Viewer, ids: ReadonlyMap<Slot, ActorId>, address?: Address) {
+  constructor({ principal, self, scopes, claims }: Viewer, ids: ReadonlyMap<Slot, ActorId>, address?: KeyAddress) {
     // A copy, since a transport may change its own object later. Claims are frozen.
     this.viewer = { ...omitUndefined({ principal, self, claims }), scopes: [...scopes] };
     this.ids = ids;
@@ -21,7 +20,7 @@ export class ViewerRoots {
   }
 
   /** The same viewer, with only the roots on the way to the actor that is meant. */
-  at(address: Address): ViewerRoots {
+  at(address: KeyAddress): ViewerRoots {
     return new ViewerRoots(this.viewer, new Map([...this.ids].filter(([slot]) => address.slots.has(slot))), address);
   }
 

@@ -1,5 +1,5 @@
 // Owns: limits that all clients of one transport share: uploads in progress, unread output, connections per peer.
-// Does not own: limits of a single client (write-queue.ts, http-body.ts) and open streams (open-streams.ts).
+// Does not own: limits of a single client (write-queue.ts, http-bytes.ts) and open streams (open-streams.ts).
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
 import { isLocal, peerOf } from "../../core/contract/internal.ts";

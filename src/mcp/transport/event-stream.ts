@@ -1,5 +1,5 @@
 // Owns: responses of node:http that are streams: server-sent events, and lines of JSON.
-// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/fetch-handler.ts).
+// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/web-handler.ts).
 import { LineChannel } from "./lines.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -1,10 +1,11 @@
-// Owns: the checks of a request's head: repeated headers, method and CORS, media types. Does not own: which hosts and origins are known
-// (host-and-origin.ts), the order of all steps of a request (http-core.ts), tokens (auth/).
+// Owns: the checks of a request's head: repeated headers, Host and Origin, method and CORS, media types. Does not own: the order of all
+// steps of a request (http-core.ts), tokens (auth/).
 import type { IncomingMessage } from "node:http";
-import { admitsReply, memoizeByString, readAccept } from "../../core/contract/internal.ts";
-import type { Answer, Gateway } from "../../core/contract/index.ts";
+import { isIP } from "node:net";
+import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
+import { admitsReply, isTexts, memoizeByString, readAccept } from "../../core/contract/internal.ts";
 import { refusal } from "../gateway/index.ts";
-import type { HttpGuard } from "./host-and-origin.ts";
+import { isLoopback } from "./listen.ts";
 
 /** Headers that must not be repeated: with two values, an intermediary could see another request than this server (request smuggling). */
 const ONCE = new Set([
@@ -93,14 +94,96 @@ function withoutPseudoHeaders(raw: readonly string[]): readonly string[] {
   return [...(authority === undefined ? [] : ["host", authority]), ...others.flat()];
 }
 
-export interface HeadRules {
-  readonly guard: HttpGuard;
-  /** How many headers. */
-  readonly headers: number;
+/** The name part of `name:port`, lower-case, without brackets and the root's dot. Undefined: not a host. */
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\\?#\s]+))(?::(\d{1,5}))?$/i.exec(host);
+  const name = match?.[1] ?? match?.[2];
+  return name?.toLowerCase().replace(/\.$/, "");
 }
 
-/** The answer to a head that is malformed, ambiguous, or not meant for this server. */
-export function refuseHead({ guard, headers: most }: HeadRules, headers: HeaderList, url: string): Answer | undefined {
+const isAddress = (name: string): boolean => isIP(name) !== 0;
+
+export interface GuardOptions {
+  /** The address the server listens on. */
+  readonly host: string;
+  /** Further names clients may use, `name` or `name:port`; `*` for any. */
+  readonly allowedHosts: readonly string[];
+  /** Origins whose pages may call, `https://app.example`, of any scheme; `*` for any. */
+  readonly allowedOrigins: readonly string[];
+  /** The address by which clients know the server, if it is another one. */
+  readonly resource: string | undefined;
+}
+
+/**
+ * Host and Origin checks against DNS rebinding: a page that rebinds its own name to this machine still sends that name as `Host`,
+ * so only known names are accepted.
+ */
+export interface HttpGuard {
+  /** True: the request names a host this server answers to. */
+  host(value: string | undefined): boolean;
+  /** True: it was not sent by a web page, or by one of an allowed origin. */
+  origin(value: string | undefined, host: string): boolean;
+  /** True: pages of that origin may read answers. */
+  cors(value: string | undefined): value is string;
+  /** Pages of some origins may read answers. */
+  readonly hasCors: boolean;
+}
+
+export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: GuardOptions): HttpGuard {
+  const bound = hostName(host.includes(":") ? `[${host}]` : host);
+  const local = isLoopback(host);
+  const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));
+  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/(?<!\/)\/$/, "")));
+  if (resource !== undefined && URL.canParse(resource)) hosts.add(new URL(resource).hostname);
+
+  const knows = (value: string): boolean => {
+    const name = hostName(value);
+    if (name === undefined) return false;
+    if (hosts.has("*") || hosts.has(name) || hosts.has(value.toLowerCase())) return true;
+    if (isLoopback(name)) return true;
+    // Beyond loopback an address is safe too: rebinding needs a name.
+    return !local && (name === bound || isAddress(name));
+  };
+
+  const known = memoizeByString(knows);
+
+  const listed = (value: string): boolean => origins.has("*") || origins.has(value.toLowerCase());
+
+  return {
+    host: (value) => value !== undefined && known(value),
+    origin(value, hostHeader) {
+      if (value === undefined || listed(value)) return true;
+      const match = /^https?:\/\/([^/?#@]+)$/i.exec(value);
+      if (match?.[1] === undefined) return false;
+      const name = hostName(match[1]);
+      if (local && name !== undefined && isLoopback(name)) return true;
+      return match[1].toLowerCase() === hostHeader.toLowerCase();
+    },
+    cors: (value): value is string => value !== undefined && listed(value),
+    hasCors: origins.size > 0,
+  };
+}
+
+// URLs and patterns are refused: no Host header could match them.
+const isHost = (text: string): boolean => text === "*" || isAddress(text) || (!text.includes("*") && hostName(text) !== undefined);
+
+/** The rule for `allowedHosts`. */
+export const HOSTS: OptionRule = [
+  'a list of hosts, each a name as "mcp.example", with a port where that one alone counts, or "*"',
+  (value) => isTexts(value) && value.every(isHost),
+];
+
+// RFC 6454, 6.2: any scheme. Not `null`, which pages of every site can have, and no patterns, which would match nothing.
+const ORIGIN = /^(?:https?:\/\/[^/?#@*\s]+|(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]*)\/?$/i;
+
+/** The rule for `allowedOrigins`. */
+export const ORIGINS: OptionRule = [
+  'a list of origins, each of scheme and host as "https://app.example" or "chrome-extension://<id>", or "*"',
+  (value) => isTexts(value) && value.every((one) => one === "*" || ORIGIN.test(one)),
+];
+
+/** The answer to a head that is malformed, ambiguous, or not meant for this server. `most`: how many headers it may have. */
+export function refuseHead(headers: HeaderList, url: string, guard: HttpGuard, most: number): Answer | undefined {
   if (headers.count > most) return refusal("HEAD", `A request may have at most ${most} headers.`);
   const twice = headers.duplicated();
   if (twice !== undefined) {

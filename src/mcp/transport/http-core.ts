@@ -1,6 +1,6 @@
 // Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
 // gateway. The order limits what unauthenticated clients can learn and cost.
-// Does not own: bytes and sockets. node-http-handler.ts, web/fetch-handler.ts and websocket.ts receive requests and write answers.
+// Does not own: bytes and sockets. node-http-handler.ts, web/web-handler.ts and websocket.ts receive requests and write answers.
 import {
   type Answer,
   type CancelSignal,
@@ -16,6 +16,7 @@ import { refusal } from "../gateway/index.ts";
 import {
   type Authenticator,
   type ChallengeContext,
+  challengeContext,
   type Refused,
   refuseToken,
   type Verdict,
@@ -23,10 +24,8 @@ import {
   type Verified,
   withMetadata,
 } from "./auth/index.ts";
-import { textOf } from "./http-answer.ts";
-import { type BodyRefusal, refuseBody } from "./http-body.ts";
-import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked } from "./http-checks.ts";
-import type { HttpGuard } from "./host-and-origin.ts";
+import { textOf, type BodyRefusal, refuseBody } from "./http-bytes.ts";
+import { answerVerb, type HeaderList, originHeaders, refuseHead, refuseMedia, refusePacked, type HttpGuard } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";
@@ -64,9 +63,6 @@ export interface HttpCoreOptions {
   readonly auth: Authenticator | undefined;
   /** The audience of tokens; empty if it is not configured. */
   readonly resource: string;
-  readonly challenge: ChallengeContext;
-  /** CORS is configured: pages of some origins may read answers. */
-  readonly cors: boolean;
   readonly closing: () => boolean;
   readonly limits: Pick<HttpLimits, "headers" | "bodyBytes">;
   readonly clock: Clock;
@@ -81,25 +77,27 @@ const VARY = { vary: "Origin" };
 /** The steps of a request, in the order in which the adapters take them. */
 export class HttpCore {
   readonly #options: HttpCoreOptions;
+  readonly #challenge: ChallengeContext;
   /** Cancels the expiry timers of streams whose tokens expire. */
   readonly #expiries = new Map<OpenStream, () => void>();
 
   constructor(options: HttpCoreOptions) {
     this.#options = options;
+    this.#challenge = challengeContext(options.auth, options.resource);
   }
 
   /** CORS headers of every answer to this request. */
   originHeaders({ headers }: RequestHead): Readonly<Record<string, string>> | undefined {
-    const { cors, guard } = this.#options;
+    const { guard } = this.#options;
     const origin = headers.get("origin");
     if (guard.cors(origin)) return { ...VARY, ...originHeaders(origin) };
-    return cors ? VARY : undefined;
+    return guard.hasCors ? VARY : undefined;
   }
 
   /** The answer to a head that is malformed, ambiguous, or not meant for this server. */
   refuseHead({ headers, url }: Pick<RequestHead, "headers" | "url">): Answer | undefined {
     const { guard, limits } = this.#options;
-    return refuseHead({ guard, headers: limits.headers }, headers, url);
+    return refuseHead(headers, url, guard, limits.headers);
   }
 
   /** Step 1, from the head alone: is the request meant for this server, and for which route? */
@@ -121,11 +119,16 @@ export class HttpCore {
     return verdictOn(auth, headers.get("authorization"), resource, peer);
   }
 
+  /** A token is checked on this route. */
+  checksToken({ guarded }: Pick<Route, "guarded">): boolean {
+    return guarded && this.#options.auth !== undefined;
+  }
+
   /** The answer to a request whose token is missing or was refused. */
   refuseToken(verdict: Refused): Answer {
-    const { log, transport, challenge } = this.#options;
+    const { log, transport } = this.#options;
     log?.("notice", { event: "request-refused", transport, why: verdict.refused });
-    return refuseToken(verdict, challenge);
+    return refuseToken(verdict, this.#challenge);
   }
 
   /** Step 3: a valid token, and media types that can be served. Returns the answer if not. */
@@ -185,7 +188,7 @@ export class HttpCore {
 
   /** Last step without a stream: adds the metadata address to the answer. */
   finalAnswer(exchange: HttpExchange, answer: Answer): Answer {
-    return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#options.challenge);
+    return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#challenge);
   }
 
   /** The answer to a request whose handler threw. */
@@ -202,6 +205,14 @@ export class HttpCore {
 
 /** The framing of messages in a response that is a stream of them. */
 export type Framing = "events" | "lines";
+
+const NO_BUFFERING = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
+
+/** The headers of a stream, besides those that its handler gives it. */
+export const STREAM_HEADERS: Readonly<Record<Framing, Readonly<Record<string, string>>>> = {
+  events: { "content-type": "text/event-stream", ...NO_BUFFERING },
+  lines: { "content-type": "application/x-ndjson", ...NO_BUFFERING },
+};
 
 export interface ExchangeParts {
   readonly head: RequestHead;

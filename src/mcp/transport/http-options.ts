@@ -1,4 +1,4 @@
-// Owns: the options, limits and defaults of HTTP, with and without a listener. Does not own: enforcing them (http-body.ts, http-checks.ts,
+// Owns: the options, limits and defaults of HTTP, with and without a listener. Does not own: enforcing them (http-bytes.ts, http-checks.ts,
 // budgets.ts).
 import type { Clock, Entropy, Gateway, HttpMount, Log, SocketMount, Caller } from "../../core/contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";

@@ -4,15 +4,13 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
-import { AUTH, challengeContext, refuseUnaddressed } from "./auth/index.ts";
+import { AUTH, refuseUnaddressed } from "./auth/index.ts";
 import { authority, endRefused, isLoopback, listenAt, refuseOpenListener } from "./listen.ts";
-import { lastAnswer } from "./http-answer.ts";
-import { BodyRequest, createServer } from "./http-body.ts";
+import { lastAnswer, BodyRequest, createServer } from "./http-bytes.ts";
 import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
-import { HOSTS, httpGuard, ORIGINS } from "./host-and-origin.ts";
+import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpListener, type HttpOptions } from "./http-options.ts";
-import { HttpSse } from "./deprecated-sse.ts";
 import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -63,7 +61,6 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, endpoints = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);
-  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenListener("HTTP", host, auth !== undefined, options.insecure ?? false);
   const everywhere = host === "0.0.0.0" || host === "::";
@@ -71,8 +68,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
   checkPath(path, "the endpoint's path");
 
-  // Loaded on demand, since few servers need it, and before the server listens.
+  // Loaded on demand, since few servers need them, and before the server listens.
   const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketEndpoints;
+  const Sse = options.sse === true ? (await import("./deprecated-sse.ts")).HttpSse : undefined;
+  const sse = Sse && new Sse(gateway, options.entropy ?? systemEntropy);
 
   const server = createServer<typeof BodyRequest>({
     IncomingMessage: BodyRequest,
@@ -104,30 +103,16 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     clock,
     onFull: () => log?.("warning", { event: "inflow-full", transport: "http" }),
   });
-  const challenge = challengeContext(auth, resource);
 
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
-  const served = { gateway, path, mounted: false, endpoints, auth, resource, sse };
   const closing = (): boolean => handler.closing;
   let core: HttpCore;
   let sockets: WebSocketEndpoints | undefined;
   try {
-    const table = routes({ ...served, closing, ready: options.ready ?? (() => true) });
-    const rules = {
-      routes: table,
-      path,
-      guard,
-      streams,
-      auth,
-      resource,
-      challenge,
-      cors: allowedOrigins.length > 0,
-      closing,
-      limits,
-      clock,
-      log,
-    };
+    const { ready = () => true } = options;
+    const table = routes({ gateway, path, mounted: false, endpoints, auth, resource, sse, closing, ready });
+    const rules = { routes: table, path, guard, streams, auth, resource, closing, limits, clock, log };
     core = new HttpCore({ ...rules, transport: "http" });
     const socketCore = new HttpCore({ ...rules, transport: "websocket" });
     sockets = Sockets && new Sockets({ upgrades, core: socketCore, streams, uploads, limits, clock, log });
@@ -135,7 +120,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     server.close();
     throw error;
   }
-  const handler = new NodeHttpHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
+  const handler = new NodeHttpHandler({ core, uploads, limits, clock, log });
 
   // node:http treats a connection that has never sent a request as busy.
   const silent = new Set<Socket>();

@@ -1,5 +1,5 @@
 // Owns: requests of node:http from their arrival to their responses: bodies, batches of one event-loop turn, keep-alive connections.
-// Does not own: the checks (http-core.ts), the listening server (http.ts), the bytes of an answer (http-answer.ts).
+// Does not own: the checks (http-core.ts), the listening server (http.ts), bytes (http-bytes.ts).
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, Cancellation, type CancelSignal, type Channel, type Clock, type Log } from "../../core/contract/index.ts";
@@ -7,24 +7,17 @@ import { hasOwn } from "../../core/contract/internal.ts";
 import type { Verdict, Verified } from "./auth/index.ts";
 import type { UploadBudget } from "./budgets.ts";
 import { EventStream, LineStream, type StreamOptions } from "./event-stream.ts";
-import { refuseUpload, writeAnswer } from "./http-answer.ts";
-import type { BodyRequest } from "./http-body.ts";
+import { refuseUpload, writeAnswer, type BodyRequest } from "./http-bytes.ts";
 import { headersOf, pathOf } from "./http-checks.ts";
-import { type Framing, type HttpCore, HttpExchange, type Rejection, type RequestHead } from "./http-core.ts";
+import { type Framing, type HttpCore, HttpExchange, type Rejection, STREAM_HEADERS, type RequestHead } from "./http-core.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
 import { type ConnectionWork, PendingResponses } from "./pending-responses.ts";
 import { TickBatcher } from "./tick-batcher.ts";
 
-const LINGER_MS = 1_000;
-
-const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
-
 export interface NodeHttpHandlerOptions {
   readonly core: HttpCore;
   readonly uploads: UploadBudget;
-  /** Requests of guarded routes have their tokens checked. */
-  readonly authenticated: boolean;
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly log: Log | undefined;
@@ -200,8 +193,7 @@ export class NodeHttpHandler {
   }
 
   #dispatch({ incoming, route, verified, body, work }: Received): void {
-    const tokenChecked = this.#options.authenticated && route.guarded;
-    const exchange = new NodeExchange(this.#openStream, incoming, route, verified, body, tokenChecked);
+    const exchange = new NodeExchange(this.#openStream, incoming, route, verified, body, this.#core.checksToken(route));
     let answer: Answer | Promise<Answer>;
     try {
       answer = route.answer(exchange);
@@ -254,10 +246,8 @@ export class NodeHttpHandler {
     const lease = this.#core.leaseStream(exchange.caller);
     if (lease === undefined) return undefined;
     const chunked = request.httpVersionMinor >= 1;
-    const head = ["content-type", TYPE[framing], "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];
-    if (chunked) head.push("transfer-encoding", "chunked");
-    for (const name in extraHeaders) head.push(name, extraHeaders[name] ?? "");
-    response.writeHead(200, head);
+    const head = { ...STREAM_HEADERS[framing], ...(chunked && { "transfer-encoding": "chunked" }), ...extraHeaders };
+    response.writeHead(200, Object.entries(head).flat());
     response.flushHeaders();
     const stream =
       framing === "events"
@@ -281,7 +271,7 @@ export class NodeHttpHandler {
 
   #refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer): void {
     this.#pending.backgroundUntilClose(this.#pending.of(request.socket), response);
-    refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
+    refuseUpload(request, response, answer, this.#options.clock);
   }
 }
 

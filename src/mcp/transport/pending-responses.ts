@@ -1,5 +1,5 @@
 // Owns: the requests and responses that each HTTP connection still waits for, and dropping a client that does not read its response.
-// Does not own: what a request means (http-core.ts), how a response is written (http-answer.ts), streams (write-queue.ts).
+// Does not own: what a request means (http-core.ts), how a response is written (http-bytes.ts), streams (write-queue.ts).
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";

@@ -7,7 +7,7 @@ import { type Answer, type Caller, type Clock, type Log, type SocketMount, Troup
 import { refusal } from "../gateway/index.ts";
 import type { Verdict } from "./auth/index.ts";
 import { endRefused } from "./listen.ts";
-import { lastAnswer } from "./http-answer.ts";
+import { lastAnswer } from "./http-bytes.ts";
 import { pathOf, headersOf } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";

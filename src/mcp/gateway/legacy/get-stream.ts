@@ -5,10 +5,9 @@ import type { Core, OpenEnded } from "../core.ts";
 import { errorText, Fault } from "../errors.ts";
 import { isResponse, type RequestId } from "../json-rpc.ts";
 import { has } from "../revision.ts";
-import { streamHeaders } from "./post-channel.ts";
 import { ownerLost, nodeIn, replyMark, requestIn } from "./remote-replies.ts";
 import { RETRY_MS, type StreamOwner } from "./resumable-stream.ts";
-import { sessionUnknown } from "./session-factory.ts";
+import { sessionUnknown, streamHeaders } from "./sessions.ts";
 import type { Session } from "./session.ts";
 
 const STANDALONE = "get";

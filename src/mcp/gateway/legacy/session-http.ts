@@ -1,21 +1,23 @@
-// Owns: Streamable HTTP of 2025-03-26 to 2025-11-25: the session of each request, and what a POST, GET and DELETE do with it. Does not own:
-// how one request is performed (session-request.ts), and what a GET listens to (get-stream.ts).
-import type { Answer, Exchange, Json, Source } from "../../../core/contract/index.ts";
-import { andThen } from "../../../core/contract/internal.ts";
+// Owns: Streamable HTTP of 2025-03-26 to 2025-11-25: what a POST, GET and DELETE do with their session, and the response to a POST.
+// Does not own: which session that is (sessions.ts), how one request is performed (session-request.ts), what a GET listens to (get-stream.ts).
+import type { Answer, Exchange, Json, JsonObject, Source } from "../../../core/contract/index.ts";
+import { andThen, readAccept } from "../../../core/contract/internal.ts";
+import type { SilentCall } from "../active-requests.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { batchesIn } from "../dialects.ts";
 import { errorText, exchangeFault, Fault, faultAnswer, faultOf, type FaultOverrides, wireError } from "../errors.ts";
 import { type Batch, classify, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
 import { observeBegin } from "../observer.ts";
-import { legacyReply, wholeText } from "../result-shapes.ts";
-import { isLegacyRevision } from "../revision.ts";
+import { legacyReply, pieces, wholeText } from "../result-shapes.ts";
+import { has, isLegacyRevision } from "../revision.ts";
+import { NoAnswer } from "./client-requests.ts";
 import { openGetStream } from "./get-stream.ts";
-import { PostChannel } from "./post-channel.ts";
-import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown } from "./session-factory.ts";
-import { answeredText, SessionRequest } from "./session-request.ts";
+import { replyMark } from "./remote-replies.ts";
+import { ResumableStream } from "./resumable-stream.ts";
+import { type Answered, answeredText, type SessionChannel, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import { Sessions } from "./live-sessions.ts";
+import { SESSION, sessionCalled, sessionRequired, Sessions, sessionUnknown, streamHeaders } from "./sessions.ts";
 
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });
@@ -23,14 +25,12 @@ const ACCEPTED: Answer = Object.freeze({ status: 202 });
 export class SessionHttp {
   readonly #core: Core;
   readonly sessions: Sessions;
-  readonly #factory: SessionFactory;
   readonly #sourceFor: (posture: string | undefined) => Source;
 
   constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
     this.#core = core;
     this.#sourceFor = sourceFor;
     this.sessions = new Sessions(core, sourceFor);
-    this.#factory = new SessionFactory(core, this.sessions);
   }
 
   post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
@@ -65,14 +65,14 @@ export class SessionHttp {
   #sessionToPost(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
     const { unknownSession } = this.#core.settings;
     if (unknownSession === "reject") return this.#session(exchange, version);
-    return andThen(this.#factory.findOrBegin(unknownSession, exchange, version), this.#usable, version);
+    return andThen(this.sessions.findOrBegin(unknownSession, exchange, version), this.#usable, version);
   }
 
   /** The session that a request names. Throws, or rejects, if its caller has no such session. */
   #session(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
     const id = exchange.header(SESSION);
     if (id === undefined) throw sessionRequired();
-    return andThen(this.#factory.find(id, exchange), this.#usable, version);
+    return andThen(this.sessions.find(id, exchange), this.#usable, version);
   }
 
   readonly #usable = (session: Session | undefined, version: string | undefined): Session => {
@@ -147,7 +147,7 @@ export class SessionHttp {
   async #begin(exchange: Exchange, request: Request): Promise<Answer> {
     const { settings } = this.#core;
     this.#core.limit(exchange.caller);
-    const session = await this.#factory.initialize(request, exchange);
+    const session = await this.sessions.initialize(request, exchange);
     const offered = await offeredTo(settings, session.source, session.viewerFor(exchange.caller));
     return {
       status: 200,
@@ -226,4 +226,108 @@ function refuseWhole(batch: readonly Incoming[], overrides: FaultOverrides): voi
         reason: "batch-element",
         about: `batch element ${at}: ${wireError(one.fault, "legacy", overrides).message.replace(/^Parse error: /, "")}`,
       });
+}
+
+/** The response to one POST: a plain answer, or an event stream once something has to be sent before the reply. */
+class PostChannel implements SessionChannel, SilentCall {
+  readonly #core: Core;
+  readonly #session: Session;
+  readonly #exchange: Exchange;
+  readonly #request: Request | undefined;
+  stream: ResumableStream | undefined;
+  place = -1;
+  since = 0;
+  /** It was answered: what a handler still reports is dropped. */
+  #over = false;
+  /** What the dialect makes of progress, whether or not the client requested it. */
+  readonly event: ((name: string, data: Json) => void) | undefined;
+
+  /** `request`: undefined for a batch. */
+  constructor(core: Core, session: Session, exchange: Exchange, request: Request | undefined) {
+    this.#core = core;
+    this.#session = session;
+    this.#exchange = exchange;
+    this.#request = request;
+    const { dialect } = core.settings;
+    if (dialect.progressEvents) this.event = (name, data) => (this.#over ? undefined : this.stream?.event(name, data));
+    else if (dialect.streamsSteps) this.event = () => this.begin();
+  }
+
+  notify(method: string, params: JsonObject): void {
+    if (this.#core.settings.dialect.acceptsEither && !this.#takesEvents) return;
+    const stream = this.#open();
+    if (stream?.ready === true) stream.send({ jsonrpc: "2.0", method, params });
+  }
+
+  /** Throws `NoAnswer` if there can be no stream. */
+  ask(message: JsonObject): void {
+    const stream = this.#open();
+    if (stream === undefined) throw new NoAnswer("CANNOT_ASK", "Too many streams are open to ask you anything by another: close one.");
+    stream.send(message);
+  }
+
+  /** Makes it an event stream at once if the client accepts one. */
+  begin(): void {
+    if (this.#takesEvents) this.#open();
+  }
+
+  breakSilence(): void {
+    if (readAccept(this.#exchange.header("accept") ?? "").events) this.#open();
+  }
+
+  /** Static, since the function that a pending reply is passed to should close over nothing. */
+  static answer(this: void, answered: Answered, channel: PostChannel): Answer | Promise<Answer> {
+    return channel.#answer(answered);
+  }
+
+  #answer(answered: Answered): Answer | Promise<Answer> {
+    this.end();
+    const request = this.#request;
+    if (this.stream !== undefined) {
+      const text = answered && request && wholeText(answeredText(this.#core, request, answered));
+      return this.endStream(this.stream, text === undefined ? undefined : JSON.parse(text));
+    }
+    // A cancelled request gets no reply, but its exchange has to end.
+    if (answered === undefined) return { status: 202 };
+    if ("error" in answered) return faultAnswer(answered.error, "legacy", request?.id ?? null, this.#core.settings.dialect.faults);
+    return { status: 200, body: pieces(answered) };
+  }
+
+  /** Nothing more comes before the answer. */
+  end(): void {
+    this.#over = true;
+    this.#core.silentCalls.delete(this);
+  }
+
+  /** `message`: the last one, if there is one more. */
+  async endStream(stream: ResumableStream, message: Json | undefined): Promise<Answer> {
+    const disconnected = await stream.finish(message);
+    this.#session.removeStream(stream);
+    if (disconnected !== undefined) this.#core.sentEvents.add(this.#session.row.id, stream.name, disconnected);
+    return { status: 200 };
+  }
+
+  get #takesEvents(): boolean {
+    return this.#exchange.header("accept")?.toLowerCase().includes("text/event-stream") === true;
+  }
+
+  /** Undefined: it was answered, or can have no stream. */
+  #open(): ResumableStream | undefined {
+    if (this.#over) return undefined;
+    if (this.stream !== undefined) return this.stream;
+    const { settings } = this.#core;
+    const options = {
+      settings,
+      session: this.#session.row.id,
+      name: replyMark(settings, this.#request?.id),
+      primed: has(this.#session.revision, "primedStreams"),
+      named: settings.dialect.progressEvents,
+    };
+    const channel = this.#exchange.stream(streamHeaders(settings.dialect, this.#session, this.#exchange));
+    // Without a stream it gets its answer all the same: its request is being performed.
+    if (channel.disconnected.aborted) return undefined;
+    this.stream = new ResumableStream(options, channel);
+    this.#session.addStream(this.stream);
+    return this.stream;
+  }
 }

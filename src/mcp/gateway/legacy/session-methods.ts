@@ -15,7 +15,7 @@ import type { Core } from "../core.ts";
 import { Fault, faultFromWire } from "../errors.ts";
 import { type Request, shortText } from "../json-rpc.ts";
 import { subscribable } from "../find-offer.ts";
-import { isLogLevel } from "../progress.ts";
+import { isLogLevel } from "../active-requests.ts";
 import { checkAnswer, type Question, shapeQuestion } from "../question-shapes.ts";
 import { has } from "../revision.ts";
 import { legacyTask, type Task } from "../task.ts";

@@ -3,7 +3,7 @@
 import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
 import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import type { Lists } from "../../source/index.ts";
-import { ActiveRequest, GivenUp } from "../active-requests.ts";
+import { ActiveRequest, GivenUp, logTo, type OutOfBandChannel, progressTo } from "../active-requests.ts";
 import { type Needs, type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { type Core, draining } from "../core.ts";
 import { dispatch, dispatchRound } from "../dispatch.ts";
@@ -11,7 +11,6 @@ import { callKey, metaOf, traceOf } from "../envelope.ts";
 import { errorText, Fault, requestFault } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 import { observe, type RequestObserver } from "../observer.ts";
-import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
 import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
 import { isListMethod, legacyReply, type ReplyText, toolError } from "../result-shapes.ts";
 import { NoAnswer, rpcError } from "./client-requests.ts";

@@ -1,5 +1,5 @@
 // Owns: one legacy client: its row, and the requests, streams and subscriptions it has in this process. Does not own: which sessions there
-// are (live-sessions.ts).
+// are (sessions.ts).
 import type {
   CancelSignal,
   Caller,
@@ -15,14 +15,13 @@ import type {
 } from "../../../core/contract/index.ts";
 import { omitUndefined, sameClaims } from "../../../core/contract/internal.ts";
 import type { ListMode } from "../../source/index.ts";
-import { ActiveRequests } from "../active-requests.ts";
+import { ActiveRequests, isLogLevel } from "../active-requests.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
 import { type Notification, notificationText } from "../json-rpc.ts";
 import { indexOf } from "../find-offer.ts";
 import type { Settings } from "../options.ts";
-import { isLogLevel } from "../progress.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { sessionName } from "../session-name.ts";
 import { Throttle } from "../time-slices.ts";

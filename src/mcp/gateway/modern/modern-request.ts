@@ -11,7 +11,7 @@ import {
 } from "../../../core/contract/index.ts";
 import { canonical, getOwn, hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../../core/platform/index.ts";
-import { ActiveRequest, GivenUp } from "../active-requests.ts";
+import { ActiveRequest, GivenUp, logTo, type OutOfBandChannel, progressTo } from "../active-requests.ts";
 import { discoverMembers } from "../capabilities.ts";
 import { type Call, methodNotFound, type Outcome, withAnswers } from "../call.ts";
 import { type Core, viewerOf } from "../core.ts";
@@ -21,7 +21,6 @@ import { Fault, requestFault } from "../errors.ts";
 import { objectIn, EMPTY, type Request } from "../json-rpc.ts";
 import { observe, type RequestObserver, UNOBSERVED } from "../observer.ts";
 import type { Settings } from "../options.ts";
-import { logTo, type OutOfBandChannel, progressTo } from "../progress.ts";
 import { type AskMethod, cannotAsk, checkAnswer, isAskMethod, questionsOf, shapeQuestion, unmet } from "../question-shapes.ts";
 import { cacheHints, modernReply, type ReplyText } from "../result-shapes.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";

@@ -16,9 +16,8 @@ import {
   TroupeError,
 } from "../../../core/contract/index.ts";
 import { hasOwn, isLocal, isScope, OBJECT, peerOf, TEXT } from "../../../core/contract/internal.ts";
-import { checkClaimNames, claimsIn, EXCESSIVE } from "./claims.ts";
+import { checkClaimNames, claimsIn, EXCESSIVE, invalid, limited, missing, type Verdict } from "./verdicts.ts";
 import type { IssuerRing, TrustedIssuer } from "./verify-token.ts";
-import { invalid, limited, missing, type Verdict } from "./refusals.ts";
 
 /** A static bearer token and its principal. Only its hash is stored. */
 export interface ApiKey {

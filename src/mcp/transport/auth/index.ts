@@ -10,4 +10,4 @@ export {
   verdictOn,
   type Verified,
   withMetadata,
-} from "./refusals.ts";
+} from "./verdicts.ts";

@@ -18,8 +18,7 @@ import {
 import { type Clock, isJsonObject, TroupeError } from "../../../core/contract/index.ts";
 import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../listen.ts";
-import { claimsIn, EXCESSIVE } from "./claims.ts";
-import { invalid, unavailable, type Verdict } from "./refusals.ts";
+import { claimsIn, EXCESSIVE, invalid, unavailable, type Verdict } from "./verdicts.ts";
 
 /** An issuer's public keys: an `https:` address, a file's path, or the set itself. */
 export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };

@@ -1,8 +1,8 @@
 // Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
-// Does not own: what happens to a request (fetch-handler.ts).
+// Does not own: what happens to a request (web-handler.ts).
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
 import { isResumeOnly } from "../../../core/contract/internal.ts";
-import { type BodyRefusal, BodyReader } from "../http-body.ts";
+import { type BodyRefusal, BodyReader } from "../http-bytes.ts";
 import { HeaderList, headersAsSent, pathOf } from "../http-checks.ts";
 import type { RequestHead } from "../http-core.ts";
 import type { UploadBudget } from "../budgets.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { queryObjects } from "node:v8";
 import * as fc from "fast-check";
-import { ChunkBuffer } from "./http-body.ts";
+import { ChunkBuffer } from "./http-bytes.ts";
 
 describe("a chunk buffer", () => {
   test("has the same bytes, however they were split", () => {

@@ -41,6 +41,25 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.equal(engine.health(A)?.crashes.length, 3);
   });
 
+  for (const max of [1, 2])
+    test(`with restarts in between, a timer crashes three times, not for ever (${persistence}, max ${max})`, async () => {
+      const clock = new SimulatedClock();
+      let ran = 0;
+      const saw = (what: string, { action }: Message): void => {
+        if (what === "receive" && action === "throw") ran += 1;
+      };
+      const counted = tallyKind("tally", { persistence, restart: { max, withinMs: HOUR } }, { saw });
+      const { engine, wake } = await open(counted, clock);
+      await using _ = engine;
+      await wake("bad", 10, { action: "throw" });
+      for (let second = 0; second < 20; second += 1) {
+        await clock.advance(1_000);
+        if ((await engine.read(A))?.status === "failed") await engine.restart(A);
+      }
+      assert.equal(ran, 3);
+      assert.deepEqual((await engine.row(A))?.wakes, {});
+    });
+
   test(`a timer repeats no faster than its kind allows, wherever it comes from (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);

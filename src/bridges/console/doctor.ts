@@ -133,7 +133,8 @@ const notServed = ({ unserved }: ConsoleData): readonly Finding[] =>
     level: "warning",
     code: "KIND_NOT_SERVED",
     title: `No served module defines the kind ${kind}`,
-    advice: "Its actors keep their states, but take no messages and their timers do not fire. Serve the module that defines it.",
+    advice:
+      "Its actors keep their states, but take no messages, which become dead letters, and their timers do not fire. Serve the module that defines it.",
     page: `/actors?kind=${kind}`,
     count: actors,
   }));

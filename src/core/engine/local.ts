@@ -412,6 +412,8 @@ export class LocalEngine implements Engine {
   }
 
   async restart(id: ActorId): Promise<void> {
+    const cell = this.#table.get(id);
+    if (cell !== undefined) this.#timers.forgive(cell);
     await this.#dispatcher.restart(id);
   }
 

@@ -55,7 +55,7 @@ export class TimerService {
   readonly #busy = new Set<string>();
   /** Actors that have failed or cannot be read: their due timers are put off. */
   readonly #unrunnable = new Set<ActorId>();
-  /** Of timers whose actors failed before the next attempt, by message id: a restart must not make them fail without end. */
+  /** Of timers whose actors failed before the next attempt, by message id: a parent's restarts must not make them fail without end. */
   readonly #interrupted = new WeakMap<Cell, Map<string, Attempts>>();
   /** Reading the store starts at this place: all due timers before it, maybe thousands, belong to actors in `#unrunnable`. */
   #after: DuePlace | undefined;
@@ -78,6 +78,11 @@ export class TimerService {
   /** Fires timers that were missed, and waits for the next one. */
   start(): void {
     if (this.#host.store !== undefined) this.#arm(0);
+  }
+
+  /** An operator restarts the actor: its timers have all attempts again. */
+  forgive(cell: Cell): void {
+    this.#interrupted.delete(cell);
   }
 
   /** The timers or the expiry of an actor have changed. */
@@ -341,7 +346,7 @@ export class TimerService {
     else begin();
   }
 
-  /** The attempts before the actor failed, if it has been restarted since. */
+  /** The attempts before the actor failed, if its parent has restarted it since. */
   #attemptsAt(cell: Cell, name: string): Attempts {
     const interrupted = this.#interrupted.get(cell);
     if (interrupted === undefined) return FIRST;

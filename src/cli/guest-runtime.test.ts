@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempDisposableSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempDisposableSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -72,6 +72,13 @@ test("operations that read guests leave their messages to the next server", asyn
     await runWithGuests(new DataDirectory(place.data), op, args);
   await using server = await place.serve(place.manifests);
   await until("the message is handled", async () => (await server.engine.read("guest/echo"))?.messageCount === 2);
+});
+
+test("collecting where no guest has left contents makes no file for them", async () => {
+  using place = mkdtempDisposableSync(join(tmpdir(), "troupe-runtime-"));
+  await sqliteStore({ directory: place.path })[Symbol.asyncDispose]();
+  assert.deepEqual(await runWithGuests(new DataDirectory(place.path), "collect", {}), { kept: 0, dropped: 0, bytes: 0 });
+  assert.ok(!existsSync(join(place.path, "content.db")));
 });
 
 test("a message to a guest that cannot be loaded is a dead letter, and a request is refused with the reason", async () => {

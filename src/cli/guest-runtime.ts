@@ -62,8 +62,12 @@ export class GuestRuntime implements AsyncDisposable {
     kinds: readonly Behaviour[] = [],
     options: { readonly readsOnly?: boolean } = {},
   ): void {
-    if (!this.contents.isOpen)
-      this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents, this.#disk));
+    if (!this.contents.isOpen) {
+      const directory = data === undefined ? undefined : new DataDirectory(data);
+      // Who only reads does not create the file.
+      const inMemory = directory === undefined || (options.readsOnly === true && !directory.holdsContents());
+      this.contents.open(inMemory ? memoryContents() : sqliteContents(directory.contents, this.#disk));
+    }
     this.detachEngine();
     this.#detach = this.guests.attach(engine, kinds, options);
     this.#engine = engine;

@@ -48,6 +48,15 @@ describe("export and import", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
+  // The device that is always full, where the system has it.
+  for (const full of ["/dev/full"].filter((device) => existsSync(device)))
+    test("an export to standard output on a full disk says that there is no space left", () => {
+      const command = '"$0" bin/troupe.js export --data "$1" > "$2"';
+      const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, from, full], { cwd: root, encoding: "utf8" });
+      assert.match(stderr, /There is no space left for standard output/u);
+      assert.notEqual(status, 0);
+    });
+
   test("an export is not put in the place of what the data directory holds, whatever it is called by", async () => {
     const own = fresh();
     cpSync(from, own, { recursive: true });

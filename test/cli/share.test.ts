@@ -67,3 +67,26 @@ test("bundle writes nothing where there is nothing to serve, or an option is wro
   }
   assert.equal(existsSync(join(project, "door.mcpb")), false);
 });
+
+test("bundle refuses a configuration of capabilities that has headers or variables for other servers", async () => {
+  describeProject({ name: "door", version: "1.0.0", type: "module" });
+  const code =
+    'import { capability } from "troupe/packet";\nexport const ask = capability("ask", { intent: "Asks", execute: () => ({}) });\n';
+  writeFileSync(join(project, "ask.ts"), code);
+  writeFileSync(join(project, "troupe.config.ts"), 'export default { modules: "./ask.ts", packetConfig: "./capabilities.json" };');
+  const servers = {
+    remote: { url: "https://other.example/mcp", headers: { authorization: "Bearer hunter2" } },
+    local: { command: "other", env: { TOKEN: "hunter2" } },
+    plain: { command: "plain" },
+  };
+  writeFileSync(join(project, "capabilities.json"), JSON.stringify({ mcp: { servers } }));
+  try {
+    const refused = await troupe("bundle");
+    assert.equal(refused.code, 2, refused.stderr);
+    assert.match(refused.stderr, /has values for remote \(headers\), local \(env\), which everybody/u);
+    assert.doesNotMatch(refused.stderr, /hunter2/u);
+    assert.equal(existsSync(join(project, "door.mcpb")), false);
+  } finally {
+    for (const file of ["troupe.config.ts", "capabilities.json", "ask.ts"]) rmSync(join(project, file));
+  }
+});

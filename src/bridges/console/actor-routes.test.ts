@@ -202,6 +202,16 @@ describe("one actor in detail", () => {
     assert.ok(!JSON.stringify(body).includes("hunter2"));
   });
 
+  test("of very many children the first thousand are listed, and all are counted", async () => {
+    const children = Array.from({ length: 1_200 }, (_, n) => note.id(`child-${n}`));
+    const store = memoryStore();
+    const reader = { ...storeReader(store), children: async () => children };
+    await using at = await servedConsole({ kinds: [note], store, more: { reader } });
+    await at.engine.call({ to: note.id("a"), action: "tools/remind", args: { password: "hunter2hunter2" }, start: null });
+    const body = await at.client.read("/actors/note/a");
+    assert.deepEqual([body["children"], body["childCount"]], [children.slice(0, 1_000), 1_200]);
+  });
+
   test("what the console fails with is reported to the server, and the client learns only that it failed", async () => {
     const faults: unknown[] = [];
     const broken = new TypeError("the disk said something private");

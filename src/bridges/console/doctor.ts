@@ -5,6 +5,7 @@ import type { ActorId } from "../../core/contract/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { EarlierFailure } from "./earlier-failures.ts";
 import type { ErrorDoc } from "./error-docs.ts";
+import type { CodedFault } from "./live.ts";
 import type { LogEntry } from "./log-book.ts";
 import type { Finding } from "./shapes.ts";
 
@@ -132,7 +133,8 @@ const notServed = ({ unserved }: ConsoleData): readonly Finding[] =>
     level: "warning",
     code: "KIND_NOT_SERVED",
     title: `No served module defines the kind ${kind}`,
-    advice: "Its actors keep their states, but take no messages and their timers do not fire. Serve the module that defines it.",
+    advice:
+      "Its actors keep their states, but take no messages, which become dead letters, and their timers do not fire. Serve the module that defines it.",
     page: `/actors?kind=${kind}`,
     count: actors,
   }));
@@ -273,26 +275,34 @@ const INTERNAL: ReadonlySet<string> = new Set([
   "IMPURE",
 ]);
 
-/** Each crash is one fault. Actors that have failed for it have a finding of their own. */
+/** Each crash is one fault; those of several actors of a kind for the same reason are one finding. Actors that have failed have their own. */
 function faultsOfActors(data: ConsoleData): readonly Finding[] {
   const failed = new Set(failedActors(data));
-  return Array.from(data.live?.faults ?? [])
-    .filter(({ actor }) => !failed.has(actor))
-    .map(({ actor, code, action, why, count, at }): Finding => {
-      const crashed = code === "CRASHED";
-      const did = crashed ? "crashed" : "had a fault";
-      return {
-        level: "error",
-        code,
-        title: `${actor} ${did}${action === undefined ? "" : ` in ${action}`}${why === "" ? "" : `: ${why}`}`,
-        advice: `${crashed ? "Those messages were not applied. " : ""}Open the log for the place in the code, and correct it or what was sent.`,
-        ...(code === code.toUpperCase() && { docs: docsOf(data, "errors", code) }),
-        page: `/log?level=error&actor=${encodeURIComponent(actor)}`,
-        count,
-        lastAt: at,
-      };
-    })
-    .slice(-MOST_OF_A_SORT);
+  const alike = new Map<string, { readonly actors: number; readonly count: number; readonly last: CodedFault }>();
+  for (const fault of data.live?.faults ?? []) {
+    if (failed.has(fault.actor)) continue;
+    const key = JSON.stringify([kindOf(fault.actor), fault.code, fault.action, fault.why]);
+    const before = alike.get(key);
+    // The latest comes last.
+    alike.delete(key);
+    alike.set(key, { actors: (before?.actors ?? 0) + 1, count: (before?.count ?? 0) + fault.count, last: fault });
+  }
+  return Array.from(alike.values(), ({ actors, count, last: { actor, code, action, why, at } }): Finding => {
+    const crashed = code === "CRASHED";
+    const kind = kindOf(actor);
+    const who = actors === 1 ? actor : `${actors} actors of ${kind}`;
+    const did = crashed ? "crashed" : actors === 1 ? "had a fault" : "had faults";
+    return {
+      level: "error",
+      code,
+      title: `${who} ${did}${action === undefined ? "" : ` in ${action}`}${why === "" ? "" : `: ${why}`}`,
+      advice: `${crashed ? "Those messages were not applied. " : ""}Open the log for the place in the code, and correct it or what was sent.`,
+      ...(code === code.toUpperCase() && { docs: docsOf(data, "errors", code) }),
+      page: `/log?level=error&${actors === 1 ? `actor=${encodeURIComponent(actor)}` : `search=${encodeURIComponent(`${kind}/`)}`}`,
+      count,
+      lastAt: at,
+    };
+  }).slice(-MOST_OF_A_SORT);
 }
 
 /** Errors in the log that name no actor, by code; those without one by event and error. */

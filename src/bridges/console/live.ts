@@ -76,7 +76,7 @@ interface SeenFault {
 }
 
 /** Faults of one actor with one code. */
-interface CodedFault extends SeenFault {
+export interface CodedFault extends SeenFault {
   readonly actor: ActorId;
   /** `CRASHED`: what the author's code threw has no code of Troupe's. Otherwise that of the error, or the event in the log. */
   readonly code: string;

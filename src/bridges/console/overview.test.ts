@@ -267,3 +267,22 @@ test("a message shows the actor that it reached, and a client its figures after 
   assert.ok(Number(session?.["p50Ms"]) > 0);
   assert.ok(Number(session?.["ranP99Ms"]) >= 0);
 });
+
+test("crashes of several actors of a kind for one reason are one finding", async () => {
+  await using server = await RecordedServer.start();
+  const crash = (actor: string, thrown: string): void =>
+    server.live.logged("error", "fault", { error: "Error", where: "turn", actor, action: "print" }, thrown);
+  for (let n = 0; n < 30; n += 1) crash(`safe/${n}`, "Error: The paper jams");
+  crash("safe/1", "Error: The paper jams");
+  crash("safe/other", "Error: There is no ink");
+  crash("bell/tower", "Error: The paper jams");
+  const found = (await server.items("/doctor")).filter(({ code }) => code === "CRASHED");
+  assert.deepEqual(
+    new Map(found.map(({ title, count, page }) => [title, [count, page]])),
+    new Map([
+      ["30 actors of safe crashed in print: Error: The paper jams", [31, "/log?level=error&search=safe%2F"]],
+      ["safe/other crashed in print: Error: There is no ink", [1, "/log?level=error&actor=safe%2Fother"]],
+      ["bell/tower crashed in print: Error: The paper jams", [1, "/log?level=error&actor=bell%2Ftower"]],
+    ]),
+  );
+});

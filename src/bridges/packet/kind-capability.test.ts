@@ -33,6 +33,11 @@ void test("an actor defined with actor() is a capability: packets and MCP reach 
   );
 });
 
+void test("a kind without tools is a capability without an empty choice of tools", () => {
+  const silent = actor("silent", { description: "Says nothing.", state: z.object({}), messages: { hear: { run: () => undefined } } });
+  assert.deepEqual(capabilityOf(silent).parameters, { type: "object", properties: { tool: { type: "string" } }, required: ["tool"] });
+});
+
 void test("its arguments are checked, and its refusals reported", async () => {
   await using on = await world([capabilityOf(counter)]);
   assert.equal(typeOf(await on.say("counter", "main", { tool: "add", by: "much" })), "validation_failed");

@@ -78,7 +78,8 @@ const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Obje
 /** One schema for all tools: the tool's name, and the parameters of any of them. */
 function parametersOf(kind: Behaviour): JsonObject {
   const tools = kind.catalogue?.tools ?? [];
-  const properties: Record<string, Json> = { tool: { type: "string", enum: tools.map(({ name }) => name) } };
+  const names = tools.map(({ name }) => name);
+  const properties: Record<string, Json> = { tool: { type: "string", ...(names.length > 0 && { enum: names }) } };
   for (const { definition } of tools) {
     const schema = isJsonObject(definition) ? definition["inputSchema"] : undefined;
     const taken = isJsonObject(schema) ? schema["properties"] : undefined;

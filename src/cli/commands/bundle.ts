@@ -15,7 +15,7 @@ import { CommandError, EXIT, usage } from "../command-error.ts";
 import { replaceFile, whyUnwritable } from "../files.ts";
 import { optionalPackage, PACKAGE } from "../installed-packages.ts";
 import { load, locateModule, release, splitPrefix, withPath } from "../load-modules.ts";
-import { redirectStdout, oneLine, output, paint } from "../output.ts";
+import { redirectStdout, oneLine, output, paint, shellWord } from "../output.ts";
 import { checkVariables, collect } from "../option-parsers.ts";
 import type { Project } from "../project.ts";
 
@@ -244,6 +244,7 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   out.note("Loading the modules …");
   const { own, hasCapabilities } = await loadModules(project);
   const packetConfig = hasCapabilities ? project.packetConfig : undefined;
+  if (packetConfig !== undefined && !include.some((path) => resolve(path) === resolve(packetConfig))) await refuseSecretsIn(packetConfig);
   const included = includedFiles([...include, ...(packetConfig === undefined ? [] : [packetConfig])], folder, project.apiKeys);
   const files: Files = new Map();
   addTroupe(files);
@@ -299,6 +300,19 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
       "Open it with Claude Desktop, or another client of MCP bundles, to install it. It needs Node 24 there.",
     ].join("\n"),
   );
+};
+
+/** Whoever has the bundle can read what other servers are sent. Throws `USAGE`. */
+const refuseSecretsIn = async (packetConfig: string): Promise<void> => {
+  const { readConfigFile } = await import("../server/packets.ts");
+  const told = Object.entries(readConfigFile(packetConfig).mcp.servers).flatMap(([name, server]) => {
+    const [what, values = {}] = server.command === undefined ? (["headers", server.headers] as const) : (["env", server.env] as const);
+    return Object.keys(values).length === 0 ? [] : [`${name} (${what})`];
+  });
+  if (told.length > 0)
+    throw usage(
+      `${packetConfig} has values for ${told.join(", ")}, which everybody who has the bundle could read. Take them out; or, if none is secret, say so with --include ${shellWord(packetConfig)}.`,
+    );
 };
 
 /** How the client starts the server. */

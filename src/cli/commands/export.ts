@@ -103,7 +103,7 @@ const toStandardOutput = async (pieces: AsyncIterable<Buffer>): Promise<void> =>
   try {
     await pipeline(Readable.from(pieces, { objectMode: false }), process.stdout, { end: false });
   } catch (error) {
-    if (systemCode(error) !== "EPIPE") throw error;
+    if (systemCode(error) !== "EPIPE") throw unwritable(error, "standard output");
     throw new CommandError(EXIT.failed, "FAILED", "Whoever read the export stopped before its end: what they have is no whole export.");
   }
 };
@@ -128,11 +128,16 @@ const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (targe
     }
     syncFolder(dirname(target));
   } catch (error) {
-    if (error instanceof StoreError || systemCode(error) === undefined) throw error;
-    if (systemCode(error) === "ENOSPC" || systemCode(error) === "EDQUOT")
-      throw new StoreError("STORE_FULL", `There is no space left for ${file}. Free some, or name a file ending in .gz.`, { cause: error });
-    throw usage(`${file} cannot be written: ${whyUnwritable(error)}.`);
+    throw unwritable(error, file);
   }
+};
+
+const unwritable = (error: unknown, file: string): unknown => {
+  const code = systemCode(error);
+  if (error instanceof StoreError || code === undefined) return error;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new StoreError("STORE_FULL", `There is no space left for ${file}. Free some, or name a file ending in .gz.`, { cause: error });
+  return usage(`${file} cannot be written: ${whyUnwritable(error)}.`);
 };
 
 const writeTo = async (descriptor: number, file: string, pieces: AsyncIterable<Buffer>, sync: boolean): Promise<void> => {

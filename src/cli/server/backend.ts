@@ -83,7 +83,7 @@ export interface KindCount {
 const lastIdOf = (kind: string): ActorId => `${kind}/\u{10ffff}`;
 
 /**
- * Kinds with live actors in the store that are not served: their timers do not fire, and calls to them fail. Takes two queries per kind,
+ * Kinds with live actors in the store that are not served: their timers do not fire, calls to them fail, and messages become dead letters. Takes two queries per kind,
  * however many actors there are.
  */
 export const unservedKinds = async (store: Store, served: ReadonlySet<string>): Promise<readonly KindCount[]> => {
@@ -102,7 +102,7 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
 
 /** What to do about them. */
 export const SERVE_THEM_TOO =
-  "Nothing wakes these actors, and calls to them fail. Serve the module that defines their kind too, or stop them with troupe stop <actor> --module <file> while no server runs.";
+  "Nothing wakes these actors, calls to them fail, and messages to them become dead letters. Serve the module that defines their kind too, then replay those; or stop the actors with troupe stop <actor> --module <file> while no server runs.";
 
 export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
   log("warn", "kinds-not-served", {

@@ -94,7 +94,7 @@ export interface Engine extends AsyncDisposable {
    * reject at once. An engine that has it announces every change in this process before it replies (C2). Absent: never synchronous.
    */
   callNow?(message: Outgoing, options?: CallOptions): Reply | Promise<Reply>;
-  /** Settles when durable. */
+  /** Settles when durable. Throws `NO_ACTOR` if there is no such actor, and the message does not start it. */
   send(message: Outgoing): Promise<void>;
   /** The last durable state, never one of uncommitted turns (law 2). */
   read(id: ActorId): Promise<Snapshot | undefined>;

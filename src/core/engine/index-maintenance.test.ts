@@ -138,6 +138,36 @@ test("watchers of an index are notified of a revert that changes its row #index.
   assert.deepEqual(rows, [incident.id("b")]);
 });
 
+const byTitle = index(incident, { name: "by-title", pick: ["title"], order: "title" });
+
+for (const some of [[], [open]])
+  test(`a partial engine with ${some.length} of two indexes leaves the other, which is right again when it is served`, async () => {
+    using place = onDisk();
+    const store = place.open();
+    {
+      await using engine = await start(store, [open, byTitle]);
+      for (const key of ["a", "b", "c"]) await report(engine, key, 1);
+      await engine.query(byTitle);
+    }
+    {
+      await using engine = await LocalEngine.start({ kinds: [incident], indexes: some, store, partial: true });
+      await report(engine, "a", 5);
+      await call(engine, "b", "report", { title: "zero", severity: 2 });
+      await call(engine, "c", "end");
+      const named = (await engine.indexes.list()).map(({ name }) => name);
+      assert.deepEqual(named, ["by-title", "open"]);
+    }
+    await using engine = await start(store, [open, byTitle]);
+    assert.deepEqual(
+      (await engine.query(byTitle)).items.map(({ title }) => title),
+      ["incident a", "zero"],
+    );
+    assert.deepEqual(
+      (await engine.query(open)).items.map(({ severity }) => severity),
+      [2, 5],
+    );
+  });
+
 test("actors in memory and on disk of one kind are in one order #index.memory", async () => {
   await using engine = await start(memoryStore());
   for (const [key, severity, persistence] of [

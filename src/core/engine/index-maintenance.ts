@@ -50,6 +50,8 @@ interface IndexesHost {
   readonly indexes: readonly Index[];
   readonly kinds: readonly Behaviour[];
   readonly store: Store | undefined;
+  /** Another engine has the indexes of these kinds that this one lacks. */
+  readonly partial: boolean;
   readonly fault: OnFault;
   readonly onProgress: ((progress: IndexProgress) => void) | undefined;
 }
@@ -58,6 +60,8 @@ export class Indexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
   readonly #changes: IndexChanges;
+  /** Kinds with an index that another engine has: their turns make it stale, as those of an engine without indexes do. */
+  readonly #others = new Set<string>();
   #isClosed = false;
 
   /** Throws `NAME_COLLISION`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
@@ -71,14 +75,16 @@ export class Indexes implements IndexOperations {
     }
   }
 
-  /** Declares the indexes to the store, deletes those that its kinds no longer have, and begins to build the incomplete ones. */
+  /** Declares the indexes to the store, deletes those that its kinds no longer have, unless another engine has them, and begins to build the incomplete ones. */
   async open(): Promise<void> {
     const store = this.#host.store?.indexes;
     if (store === undefined) return;
     const served = new Set(this.#host.kinds.map(({ kind }) => kind));
     for (const { name, kind } of await fromStore(store.list()))
-      if (served.has(kind) && !this.#byName.has(name))
-        await store.drop(name).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
+      if (served.has(kind) && !this.#byName.has(name)) {
+        if (this.#host.partial) this.#others.add(kind);
+        else await store.drop(name).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
+      }
     const incomplete: Declared[] = [];
     for (const declared of this.#byName.values())
       if (!(await fromStore(store.declare(indexShape(declared.index))))) incomplete.push(declared);
@@ -93,8 +99,9 @@ export class Indexes implements IndexOperations {
 
   // ── turns ───────────────────────────────────────────────────────────────────
 
-  /** What a turn changes, before it is applied. Undefined: the kind has no indexes. */
-  changesOf({ id, kind, state, status }: ActorState, plan: Plan): readonly IndexChange[] | undefined {
+  /** What a turn changes, before it is applied. Undefined: the kind has no indexes, or some that are not maintained here. */
+  changesOf({ id, kind, state, status, memory }: ActorState, plan: Plan): readonly IndexChange[] | undefined {
+    if (!memory && this.#others.has(kind.name)) return undefined;
     return this.#changes.changesOf(kind.name, { id, state, isAlive: !plan.born && status !== "stopped" }, plan);
   }
 

@@ -79,7 +79,10 @@ export interface LocalOptions {
   readonly indexes?: readonly Index[];
   /** Where actors on disk are stored; the engine does not close it. Absent: memory actors only. */
   readonly store?: Store;
-  /** Whether another engine will run the store's other kinds: messages to them wait there. Default: they become dead letters. */
+  /**
+   * Whether another engine will run the store's other kinds, and has its other indexes: messages to those kinds wait there, and the indexes
+   * stay. Default: the messages become dead letters, and indexes that these kinds no longer have are deleted.
+   */
   readonly partial?: boolean;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
@@ -174,6 +177,7 @@ export class LocalEngine implements Engine {
       indexes: options.indexes ?? [],
       kinds: options.kinds,
       store,
+      partial: options.partial === true,
       fault,
       onProgress: options.onIndexProgress,
     });
@@ -301,6 +305,7 @@ export class LocalEngine implements Engine {
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
     await cell.loaded();
+    if (cell.actor.status === "not-started" && cell.quiet && !this.#cells.mayStart(message)) throw faults.noActor(message.to);
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
       // Drained while the actor was loading: the message is not stored, and would not be delivered any more.
@@ -407,6 +412,8 @@ export class LocalEngine implements Engine {
   }
 
   async restart(id: ActorId): Promise<void> {
+    const cell = this.#table.get(id);
+    if (cell !== undefined) this.#timers.forgive(cell);
     await this.#dispatcher.restart(id);
   }
 

@@ -8,6 +8,7 @@ import { tallyOf } from "../../testing/conformance/turn-suite.ts";
 import { LocalEngine } from "./index.ts";
 
 const A = "tally/a";
+const B = "tally/b";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -40,6 +41,26 @@ for (const persistence of ["memory", "disk"] as const) {
     for (let round = 0; round < 8; round += 1) await clock.advance(1_000);
     assert.equal(engine.health(A)?.crashes.length, 3);
   });
+
+  for (const max of [0, 1, 2])
+    test(`a parent's restarts let a timer crash three times, not for ever (${persistence}, max ${max})`, async () => {
+      const clock = new SimulatedClock();
+      let ran = 0;
+      const saw = (what: string, { action }: Message): void => {
+        if (what === "receive" && action === "throw") ran += 1;
+      };
+      const { engine } = await open(tallyKind("tally", { persistence, restart: { max, withinMs: HOUR } }, { saw }), clock);
+      await using _ = engine;
+      await engine.call({ to: A, action: "send", args: { to: B, action: "add", start: null }, start: null });
+      await clock.advance(10);
+      await engine.call({ to: B, action: "wake", args: { name: "bad", at: clock.now() + 1_000, action: "throw" } });
+      for (let second = 0; second < 20; second += 1) {
+        await clock.advance(1_000);
+        if ((await engine.read(B))?.status === "failed") await engine.call({ to: A, action: "restart", args: { child: B } });
+      }
+      assert.equal(ran, 3);
+      assert.deepEqual((await engine.row(B))?.wakes ?? {}, {});
+    });
 
   test(`a timer repeats no faster than its kind allows, wherever it comes from (${persistence})`, async () => {
     const clock = new SimulatedClock();

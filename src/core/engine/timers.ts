@@ -33,6 +33,15 @@ export interface TimerHost {
   readonly fault: OnFault;
 }
 
+/** What has happened to a timer that fires again. */
+interface Attempts {
+  readonly failures: number;
+  /** Why it is removed now: it has failed too often. */
+  readonly dropped?: string;
+}
+
+const FIRST: Attempts = { failures: 0 };
+
 interface Timer {
   readonly at: number;
   readonly run: () => void;
@@ -46,6 +55,8 @@ export class TimerService {
   readonly #busy = new Set<string>();
   /** Actors that have failed or cannot be read: their due timers are put off. */
   readonly #unrunnable = new Set<ActorId>();
+  /** Of timers whose actors failed before the next attempt, by message id: a parent's restarts must not make them fail without end. */
+  readonly #interrupted = new WeakMap<Cell, Map<string, Attempts>>();
   /** Reading the store starts at this place: all due timers before it, maybe thousands, belong to actors in `#unrunnable`. */
   #after: DuePlace | undefined;
   readonly #timers = new Map<string, Timer>();
@@ -67,6 +78,11 @@ export class TimerService {
   /** Fires timers that were missed, and waits for the next one. */
   start(): void {
     if (this.#host.store !== undefined) this.#arm(0);
+  }
+
+  /** An operator restarts the actor: its timers have all attempts again. */
+  forgive(cell: Cell): void {
+    this.#interrupted.delete(cell);
   }
 
   /** The timers or the expiry of an actor have changed. */
@@ -195,7 +211,7 @@ export class TimerService {
   #fireOneMemory(cell: Cell, name: string): void {
     const key = keyIn(cell, name);
     this.#busy.add(key);
-    this.#fire(cell, name, 0, () => {
+    this.#fire(cell, name, this.#attemptsAt(cell, name), () => {
       this.#busy.delete(key);
       if (cell.discarded === undefined) this.changed(cell);
     });
@@ -318,7 +334,7 @@ export class TimerService {
       if (cell.lost || (cell.actor.status === "failed" && (timer !== undefined || !cell.actor.crashedOut))) return this.#putOff(id, wake);
       if (timer !== undefined) {
         const firesAt = this.#firesAt(timer);
-        return firesAt > now() ? this.#later(key, firesAt, ended) : this.#fire(cell, wake, 0, ended);
+        return firesAt > now() ? this.#later(key, firesAt, ended) : this.#fire(cell, wake, this.#attemptsAt(cell, wake), ended);
       }
       // An expiry, unless the actor has been busy since its last commit.
       const expiresAt = this.#expiresAt(cell);
@@ -330,8 +346,18 @@ export class TimerService {
     else begin();
   }
 
-  /** Sends the actor the timer's message. `dropped`: it has failed too often, and why; it is removed then. */
-  #fire(cell: Cell, name: string, failures: number, ended: () => void, dropped?: string): void {
+  /** The attempts before the actor failed, if its parent has restarted it since. */
+  #attemptsAt(cell: Cell, name: string): Attempts {
+    const interrupted = this.#interrupted.get(cell);
+    if (interrupted === undefined) return FIRST;
+    const id = wakeId(cell.actor.life, name, cell.actor.extra.wakes[name]?.at ?? 0);
+    const attempts = interrupted.get(id) ?? FIRST;
+    interrupted.delete(id);
+    return attempts;
+  }
+
+  /** Sends the actor the timer's message, or removes the timer. */
+  #fire(cell: Cell, name: string, attempts: Attempts, ended: () => void): void {
     const { clock, entropy, retryMs } = this.#host;
     const wake = cell.actor.extra.wakes[name];
     if (this.#closed || wake === undefined) return ended();
@@ -347,12 +373,13 @@ export class TimerService {
       ...(wake.cause === undefined ? {} : { cause: wake.cause }),
     });
     const key = keyIn(cell, name);
-    const again = (afterMs: number, count: number, why?: string): void =>
+    const { failures, dropped } = attempts;
+    const again = (afterMs: number, next: Attempts): void =>
       this.#later(`fire ${key}`, clock.now() + afterMs, () => {
         const now = this.#host.cell(cell.id);
         if (now === undefined) return ended();
         // Another life has timers of its own, and they have not failed.
-        const fire = (): void => (now.actor.life === firedIn ? this.#fire(now, name, count, ended, why) : ended());
+        const fire = (): void => (now.actor.life === firedIn ? this.#fire(now, name, next, ended) : ended());
         if (now.loading) void now.loading.then(fire);
         else fire();
       });
@@ -360,12 +387,13 @@ export class TimerService {
       // The message was checked when the timer was set, but newer code may not know it.
       const unhandled = unhandledMessage(message(""), reply);
       if (unhandled !== undefined) this.#host.fault(unhandled, { where: "wake", actor: cell.id, action: wake.action });
+      if (error?.code === "ACTOR_FAILED" && failures > 0) this.#interrupt(cell, wakeId(firedIn, name, wake.at), attempts);
       if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
-      if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
+      if (faults.isPassing(error)) return again(retryMs / 2, attempts);
       const count = failures + 1;
       // Like a message (C5), a timer is dropped after three failures; an event records that.
-      if (count < DELIVERY_ATTEMPTS) again(retryMs * 4 ** failures, count);
-      else if (count === DELIVERY_ATTEMPTS) again(0, count, `${error.code}: ${error.message}`);
+      if (count < DELIVERY_ATTEMPTS) again(retryMs * 4 ** failures, { failures: count });
+      else if (count === DELIVERY_ATTEMPTS) again(0, { failures: count, dropped: `${error.code}: ${error.message}` });
       else ended();
     };
     const { actor, id } = cell;
@@ -385,6 +413,12 @@ export class TimerService {
       },
       abandon: (error) => onEnd(undefined, error),
     });
+  }
+
+  #interrupt(cell: Cell, id: string, attempts: Attempts): void {
+    const interrupted = this.#interrupted.get(cell);
+    if (interrupted === undefined) this.#interrupted.set(cell, new Map([[id, attempts]]));
+    else interrupted.set(id, attempts);
   }
 }
 

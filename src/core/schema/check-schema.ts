@@ -95,6 +95,7 @@ function errorIn(schema: unknown, outer: Context, path: string, depth: number): 
   if (type !== undefined && !isType(type)) return `${path}/type is ${JSON.stringify(type).slice(0, 60)}, none of ${[...TYPES].join(", ")}`;
   if (required !== undefined && !isTexts(required)) return `${path}/required is no list of names`;
   if (values !== undefined && !Array.isArray(values)) return `${path}/enum is no list`;
+  if (values?.length === 0) return `${path}/enum is empty, so that no value is possible`;
   for (const word of STRINGS) if (word in schema && typeof schema[word] !== "string") return `${path}/${word} is no text`;
   for (const word of [...NUMBERS, ...COUNTS]) if (word in schema && typeof schema[word] !== "number") return `${path}/${word} is no number`;
   for (const word of EXCLUSIVE)

@@ -46,6 +46,7 @@ const broken: readonly JsonObject[] = [
   { type: [] },
   { required: "a" },
   { enum: "a" },
+  { enum: [] },
   { properties: { a: null } },
   { properties: { a: "string" } },
   { pattern: "(" },

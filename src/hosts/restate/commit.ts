@@ -6,7 +6,7 @@
 import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
-import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
 import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
 import {
   childrenOf,
@@ -150,9 +150,10 @@ export function sendTimers(
   id: ActorId,
   life: string,
   timers: readonly (readonly [name: string, wake: SetWake])[],
+  failures: Readonly<Record<string, number>> = {},
 ): void {
   for (const [name, { at }] of timers) {
-    const ring: TimerInput = { name, life, at, failures: 0 };
+    const ring: TimerInput = { name, life, at, failures: getOwn(failures, name) ?? 0 };
     context.send(host.names.actor(id, "ring"), ring, Math.max(0, at - host.now()));
   }
 }

@@ -183,7 +183,7 @@ export class DurableActor {
   // ── stops, timers, restarts ───────────────────────────────────────────────
 
   /** A timer is due. Unless it was cancelled or moved meanwhile, it runs like any message. Returns when it has to be retried. */
-  async fireTimer(context: DurableContext, { name, life, at, dropped }: TimerInput, id: Message["to"]): Promise<TimerResult> {
+  async fireTimer(context: DurableContext, { name, life, at, failures, dropped }: TimerInput, id: Message["to"]): Promise<TimerResult> {
     const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
     const wake = stored?.row.life === life && stored.row.status === "live" ? stored.row.wakes[name] : undefined;
     if (wake === undefined || wake.at !== at) return {};
@@ -192,7 +192,7 @@ export class DurableActor {
     const firesAt = fireTime(wake, now);
     if (firesAt > now) return { againAfterMs: firesAt - now };
     if (stored?.health?.why !== undefined && dropped === undefined) {
-      keepForRestart(context, stored, stored.health, name);
+      keepForRestart(context, stored, stored.health, name, failures);
       return {};
     }
     const message: Message = {
@@ -268,7 +268,8 @@ export class DurableActor {
       const late = new Set(stored.health?.late);
       // Not the others, which are on their way: they would come twice.
       const due = Object.entries(wakes).filter(([name]) => late.has(name));
-      sendTimers(context, this.#host, id, life, due);
+      // After an operator's restart they have all attempts again.
+      sendTimers(context, this.#host, id, life, due, by === undefined ? undefined : stored.health?.failures);
     }
     return { reply: OK_NULL, change };
   }
@@ -459,9 +460,11 @@ function fireTime({ at, rang, cron, timeZone = "UTC" }: SetWake, now: number): n
 }
 
 /** The timer fires when the actor is restarted. */
-function keepForRestart(context: DurableContext, stored: StoredActor, health: Health, name: string): void {
-  const { late = [] } = health;
-  if (!late.includes(name)) context.set(ACTOR_KEY, storedActorText({ ...stored, health: { ...health, late: [...late, name] } }));
+function keepForRestart(context: DurableContext, stored: StoredActor, health: Health, name: string, failed: number): void {
+  const { late = [], failures } = health;
+  if (late.includes(name)) return;
+  const more = failed === 0 ? {} : { failures: { ...failures, [name]: failed } };
+  context.set(ACTOR_KEY, storedActorText({ ...stored, health: { ...health, late: [...late, name], ...more } }));
 }
 
 const INITIAL_STATE_FAILED = "its first state could not be made";

@@ -63,6 +63,8 @@ export interface Health {
   readonly why?: string;
   /** Names of timers that came due since it failed. They fire when it is restarted. */
   readonly late?: readonly string[];
+  /** How often some of these had failed by then: a parent's restarts must not make them fail without end. */
+  readonly failures?: Readonly<Record<string, number>>;
 }
 
 /** Throws `STORE_CORRUPT` if something else wrote under the name. */

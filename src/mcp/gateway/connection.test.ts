@@ -320,6 +320,24 @@ describe("a connection", () => {
     assert.equal(notices(channel).length, before);
   });
 
+  test("subscribing and unsubscribing take effect in the order they were sent", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const { channel, send, reply } = wire(gateway);
+    const uri = "door://state";
+    send(initialize("2025-11-25"), initialized, request(1, "resources/subscribe", { uri }), request(2, "resources/unsubscribe", { uri }));
+    assert.deepEqual([(await reply(1))["result"], (await reply(2))["result"]], [{}, {}]);
+    const updates = (): number => channel.messages.filter(({ method }) => method === "notifications/resources/updated").length;
+    made.set(true);
+    await quiet();
+    assert.equal(updates(), 0);
+    const again = [request(3, "resources/subscribe", { uri }), request(4, "resources/unsubscribe", { uri })];
+    send(...again, request(5, "resources/subscribe", { uri }));
+    await reply(5);
+    made.set(false);
+    await until(() => updates() === 1);
+  });
+
   test("C8 notifications depend on the caller that opened the stream", async () => {
     const source = registry({
       resources: { vault: { description: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, view: () => "gold" } },

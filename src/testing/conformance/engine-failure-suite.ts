@@ -30,6 +30,31 @@ export function failureTests(name: string, { it }: EngineTests): void {
       { policy: { restart: { max: 2, withinMs: 1_000 } } },
     );
 
+    for (const [who, most] of [
+      ["its parent restarts it", 3],
+      ["an operator restarts it", 6],
+    ] as const)
+      it(
+        `a timer that crashes its actor has ${most === 3 ? "three attempts in all" : "three attempts again"} if ${who}`,
+        async ({ engine, clock }) => {
+          await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
+          await until("the child is there", async () => (await engine.read(B)) !== undefined);
+          await engine.call(say("wake", { name: "bad", at: clock.now() + 10, action: "throw" }, { to: B }));
+          let restarts = 0;
+          for (let second = 0; second < 12 && restarts < most; second += 1) {
+            await clock.advance(1_000);
+            if ((await engine.read(B))?.status !== "failed") continue;
+            restarts += 1;
+            if (most === 6) await engine.restart(B);
+            else await engine.call(say("restart", { child: B }, { to: A }));
+          }
+          await clock.advance(2_000);
+          assert.equal(restarts, most);
+          assert.equal((await engine.read(B))?.status, most === 3 ? "live" : "failed");
+        },
+        { policy: { restart: { max: 0, withinMs: 1_000 } } },
+      );
+
     it(
       "work whose call fails has crashed itself: its caller does not get the code of that call",
       async ({ engine }) => {

@@ -96,6 +96,10 @@ export function messageTests(name: string, { it }: EngineTests): void {
       assert.equal((await logOf(again, A)).filter((line) => line === "from a door").length, 1);
     });
 
+    it("`send` to an actor that is not there is refused", async ({ engine }) => {
+      await assert.rejects(engine.send(unstarted("tally/nobody", "add")), { code: "NO_ACTOR" });
+    });
+
     for (const [what, more] of [
       ['`per: "shared"`', { per: "shared" }],
       ['`per: "user"`', { per: "user" }],

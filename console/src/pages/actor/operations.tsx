@@ -9,7 +9,7 @@ import { confirm, type Question } from "../../ui/confirm.tsx";
 import { toast } from "../../ui/toasts.tsx";
 
 export function Operations({ actor, reload }: { readonly actor: ActorDetail; readonly reload: () => void }) {
-  const { id, kind, key, status, seq, children, persistence } = actor;
+  const { id, kind, key, status, seq, childCount, persistence } = actor;
   const [, navigate] = useLocation();
   const running = useSignal(false);
   const name = readable(id);
@@ -31,7 +31,7 @@ export function Operations({ actor, reload }: { readonly actor: ActorDetail; rea
     ask(
       {
         title: `Stop ${name}?`,
-        text: `It ends${children.length === 0 ? "" : `, and its ${children.length === 1 ? "child" : `${children.length} children`} with it`}. Its history stays.`,
+        text: `It ends${childCount === 0 ? "" : `, and its ${childCount === 1 ? "child" : `${childCount} children`} with it`}. Its history stays.`,
         action: "Stop it",
         danger: true,
         input: { label: "Reason, for its last event", required: true },

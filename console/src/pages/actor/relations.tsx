@@ -13,7 +13,7 @@ import type { ActorTabProps } from "./tabs.ts";
 const MOST_CHILDREN = 100;
 
 export function RelationsTab({ actor }: ActorTabProps) {
-  const { kind, parent, children, timers, queued, pending, owner, uid, head, createdAt, lastMessageAt, messageCount } = actor;
+  const { kind, parent, children, childCount, timers, queued, pending, owner, uid, head, createdAt, lastMessageAt, messageCount } = actor;
   const all = useSignal(false);
   const listed = all.value ? children : children.slice(0, MOST_CHILDREN);
   return (
@@ -23,7 +23,7 @@ export function RelationsTab({ actor }: ActorTabProps) {
         <Facts>
           <Fact name="Parent">{parent === undefined ? <span class="dim">none: a caller started it</span> : <ActorLink id={parent} />}</Fact>
           <Fact name="Owner">{owner === undefined ? <span class="dim">none</span> : <span class="id">{owner}</span>}</Fact>
-          <Fact name={children.length === 1 ? "1 child" : `${children.length.toLocaleString()} children`}>
+          <Fact name={childCount === 1 ? "1 child" : `${childCount.toLocaleString()} children`}>
             {children.length === 0 ? <span class="dim">none</span> : null}
             <ul class="related">
               {listed.map((id) => (
@@ -34,7 +34,7 @@ export function RelationsTab({ actor }: ActorTabProps) {
             </ul>
             {listed.length < children.length ? (
               <button type="button" class="small" onClick={() => (all.value = true)}>
-                Show all {children.length.toLocaleString()}
+                Show {children.length < childCount ? "the first" : "all"} {children.length.toLocaleString()}
               </button>
             ) : null}
           </Fact>

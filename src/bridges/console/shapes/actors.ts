@@ -52,7 +52,10 @@ export interface ActorDetail extends ActorRow {
   readonly persistence: Policy["persistence"];
   readonly owner?: string;
   readonly parent?: ActorId;
+  /** The first 1,000 that have not stopped. */
   readonly children: readonly ActorId[];
+  /** How many have not stopped. */
+  readonly childCount: number;
   /** A fork: what it sends by itself is recorded, not delivered; its replies are. */
   readonly muted?: true;
   readonly state: Json;

@@ -5,7 +5,7 @@ import { actor } from "../../../core/actor/index.ts";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { LocalEngine } from "../../../core/engine/index.ts";
 import { memoryStore } from "../../../core/store/index.ts";
-import { SimulatedClock } from "../../../testing/index.ts";
+import { SimulatedClock, until } from "../../../testing/index.ts";
 import { Chain, Contents } from "../chain/chain.fixture.ts";
 import { TheaterChains } from "./theater-chains.ts";
 
@@ -96,4 +96,42 @@ void test("the end of an actor that is started again at once is reported, and no
   resumed.resolve();
   await ended.promise;
   assert.deepEqual(seen, ["wasm", "wasm", "external-stop"]);
+});
+
+void test("a chain that cannot be read refuses who would follow it, and can be followed once it can", async () => {
+  await using engine = await LocalEngine.start({ kinds: [tally], store: memoryStore() });
+  let damage: Error | undefined = new Error("It cannot be read.");
+  let watched = 0;
+  const chains = new TheaterChains(
+    {
+      async *history(id: ActorId, after?: number) {
+        if (damage !== undefined) throw damage;
+        yield* engine.history(id, after);
+      },
+      watch(what, listener) {
+        watched += 1;
+        const undo = engine.watch(what, listener);
+        return () => {
+          watched -= 1;
+          undo();
+        };
+      },
+    },
+    new Contents(),
+  );
+  const id = tally.id("one");
+  const add = () => engine.call({ to: id, action: "tools/add", args: {}, start: null });
+  await add();
+  const snapshot = await engine.read(id);
+  assert.ok(snapshot !== undefined);
+  const seen: string[] = [];
+  const follow = () => chains.follow(snapshot, { event: ({ eventType }) => void seen.push(eventType), ended: () => assert.fail() });
+  await assert.rejects(follow(), damage);
+  assert.equal(watched, 0);
+  damage = undefined;
+  const undo = await follow();
+  await add();
+  await until("the event is seen", () => seen.length > 0);
+  undo();
+  assert.equal(watched, 0);
 });

@@ -138,15 +138,22 @@ class FollowedChain {
     this.#onUnused = onUnused;
     this.#get = (digest) => contents.get(digest);
     this.#projector = new Projector(this.#get);
-    this.#unwatch = engine.watch(id, (change) => void this.#readMore(change));
+    this.#unwatch = engine.watch(id, (change) => void this.#readMore(change).catch(() => undefined));
   }
 
+  /** Rejects if the chain cannot be read now: its follower would wait for events that may never come. */
   async add(follower: Follower, seq: number): Promise<() => void> {
     this.#followers.set(follower, seq);
-    await this.#readMore();
-    return () => {
+    const leave = (): void => {
       if (this.#followers.delete(follower) && this.#followers.size === 0) this.close();
     };
+    try {
+      await this.#readMore();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return leave;
   }
 
   close(): void {
@@ -157,8 +164,9 @@ class FollowedChain {
 
   /** Reads in the chain's order, one reader at a time. What cannot be read now is read after the next change. */
   #readMore(change?: Change): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read(change)).catch(() => undefined);
-    return this.#reading;
+    const reading = this.#reading.then(() => this.#read(change));
+    this.#reading = reading.catch(() => undefined);
+    return reading;
   }
 
   async #read(change: Change | undefined): Promise<void> {

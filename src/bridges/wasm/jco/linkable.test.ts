@@ -4,6 +4,7 @@ import { type Bytes, coreModule, leb, MODULE, section, text, vec } from "../comp
 import { component } from "../component/component.fixture.ts";
 import { readComponent } from "../component/read-component.ts";
 import { readLinkable } from "./linkable.ts";
+import { type WasiHost, wasiOf } from "./wasi.ts";
 
 const INSTANCE = section(2, vec([[0, 1, ...vec([[...text("main"), 0x12, 0]])]]));
 
@@ -53,4 +54,27 @@ test("names that would become code in generated glue are refused, also of unused
 test("names in components must be valid in WIT, at any nesting", () => {
   for (const name of ["url=<x>", "my:own/thing'+x+'", "a b"])
     assert.throws(() => readComponent(component({ imports: { [name]: {} } })), { code: "BAD_COMPONENT", message: /no name that WIT has/u });
+});
+
+test("what a guest prints keeps its characters where a write ends within one, but not beyond a call", () => {
+  const printed: string[] = [];
+  let call = { at: 0, seed: "" };
+  const host: WasiHost = {
+    call: () => call,
+    print: (line) => void printed.push(line),
+    count: () => undefined,
+    fail: (thrown) => new Error(String(thrown)),
+  };
+  const open = wasiOf(host)["wasi:cli/stdout"]?.["getStdout"];
+  assert.ok(typeof open === "function");
+  const out: unknown = Reflect.apply(open, undefined, []);
+  const write = (bytes: Uint8Array): void => {
+    assert.ok(typeof out === "object" && out !== null && "write" in out && typeof out.write === "function");
+    Reflect.apply(out.write, out, [bytes]);
+  };
+  const bytes = Buffer.from("Grüße");
+  for (const part of [bytes.subarray(0, 3), bytes.subarray(3), bytes.subarray(0, 3)]) write(part);
+  call = { at: 1, seed: "" };
+  write(Buffer.from("ok"));
+  assert.deepEqual(printed, ["Gr", "üße", "Gr", "ok"]);
 });

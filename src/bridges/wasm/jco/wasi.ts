@@ -70,12 +70,14 @@ class InputStream {
 
 const MAX_WRITE = 65_536n;
 
-/** Each write becomes a log line. */
+/** Each write becomes a log line. A character may come in two writes of one call; a call does not depend on the one before it. */
 class OutputStream {
-  readonly #print: (text: string) => void;
+  readonly #host: Pick<WasiHost, "call" | "print">;
+  #call: WasiCall | undefined;
+  #decoder = new TextDecoder();
 
-  constructor(print: (text: string) => void) {
-    this.#print = print;
+  constructor(host: Pick<WasiHost, "call" | "print">) {
+    this.#host = host;
   }
 
   checkWrite(): bigint {
@@ -83,7 +85,10 @@ class OutputStream {
   }
 
   write(bytes: Uint8Array): void {
-    this.#print(new TextDecoder().decode(bytes));
+    const call = this.#host.call();
+    if (call !== this.#call) this.#decoder = new TextDecoder();
+    this.#call = call;
+    this.#host.print(this.#decoder.decode(bytes, { stream: true }));
   }
 
   blockingWriteAndFlush(bytes: Uint8Array): void {
@@ -155,7 +160,7 @@ const exit = (): never => trap("The guest exited: return from its handlers inste
 /** WASI for one instance, by interface. Members have the names that the glue uses. */
 export function wasiOf(host: WasiHost): Interfaces {
   const { time, draw } = callSources(host);
-  const out = (): OutputStream => new OutputStream((text) => host.print(text));
+  const out = (): OutputStream => new OutputStream(host);
   const u64 = (): bigint => new DataView(draw(8n).slice().buffer).getBigUint64(0);
   const timer = (at: bigint): Pollable => new Pollable(time, at < LAST ? at : LAST);
   return {

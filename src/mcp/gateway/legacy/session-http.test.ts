@@ -746,6 +746,20 @@ test("a session that has ended is not written again by requests that still ran",
   assert.equal(sessions.rows.size, 0);
 });
 
+test("subscribing and unsubscribing, sent without waiting, leave a stored session unsubscribed", async () => {
+  const sessions = sessionsDouble();
+  await using gateway = gatewayOf(world().source, { sessions });
+  const session = await open(gateway);
+  const ask = (id: number, method: string): Promise<Answer> =>
+    session.post({ jsonrpc: "2.0", id, method, params: { uri: "door://state" } });
+  const answers = await Promise.all([ask(1, "resources/subscribe"), ask(2, "resources/unsubscribe")]);
+  assert.deepEqual(
+    answers.map((answer) => bodyOf(answer)["result"]),
+    [{}, {}],
+  );
+  assert.deepEqual(sessions.rows.get(session.id)?.subscriptions, []);
+});
+
 test("a session's subscriptions are bounded in number and total length", async () => {
   const rows = sessionsDouble();
   let puts = 0;

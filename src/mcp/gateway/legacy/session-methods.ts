@@ -51,24 +51,13 @@ const METHODS: Readonly<Record<string, SessionMethod>> = {
     await changeRow(core, session, { logLevel: level });
     return NOTHING;
   },
-  async "resources/subscribe"({ core, session, request, origin }) {
-    const uri = uriOf(request);
-    const { source } = session;
-    const viewer = session.viewerFor(origin.caller);
-    const target = await subscribable(source, viewer, await source.surface(viewer), uri);
-    if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
-    if (isSubscribed(session, uri) !== true) checkSubscriptions(core, [...session.row.subscriptions, uri]);
-    // It has ended meanwhile: nothing would end the watch.
-    if (session.closed) return NOTHING;
-    session.subscriptionsFor(origin.caller).subscribe(uri, target);
-    await changeRow(core, session, { subscribe: uri });
-    return NOTHING;
+  "resources/subscribe": (one) => {
+    const uri = uriOf(one.request);
+    return one.session.inOrder(uri, () => subscribe(one, uri));
   },
-  async "resources/unsubscribe"({ core, session, request }) {
-    const uri = uriOf(request);
-    session.subscriptions?.unsubscribe(uri);
-    if (isSubscribed(session, uri) !== false) await changeRow(core, session, { unsubscribe: uri });
-    return NOTHING;
+  "resources/unsubscribe": (one) => {
+    const uri = uriOf(one.request);
+    return one.session.inOrder(uri, () => unsubscribe(one, uri));
   },
 };
 
@@ -84,6 +73,25 @@ const limited =
 export const SESSION_METHODS: ReadonlyMap<string, SessionMethod> = new Map(
   Object.entries(METHODS).map(([name, method]) => [name, limited(method)]),
 );
+
+async function subscribe({ core, session, origin }: SessionRequest, uri: string): Promise<Members> {
+  const { source } = session;
+  const viewer = session.viewerFor(origin.caller);
+  const target = await subscribable(source, viewer, await source.surface(viewer), uri);
+  if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
+  if (isSubscribed(session, uri) !== true) checkSubscriptions(core, [...session.row.subscriptions, uri]);
+  // It has ended meanwhile: nothing would end the watch.
+  if (session.closed) return NOTHING;
+  session.subscriptionsFor(origin.caller).subscribe(uri, target);
+  await changeRow(core, session, { subscribe: uri });
+  return NOTHING;
+}
+
+async function unsubscribe({ core, session }: SessionRequest, uri: string): Promise<Members> {
+  session.subscriptions?.unsubscribe(uri);
+  if (isSubscribed(session, uri) !== false) await changeRow(core, session, { unsubscribe: uri });
+  return NOTHING;
+}
 
 // Their length counts as well, since some stores write the whole session with each of them.
 function checkSubscriptions({ settings }: Core, uris: readonly string[]): void {

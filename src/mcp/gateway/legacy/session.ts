@@ -69,6 +69,8 @@ export class Session implements StreamOwner {
   /** Settles when the lists that changes are compared with are known. */
   started: Promise<void> | undefined;
   #subscriptions: ClientNotifications | undefined;
+  /** The last request to subscribe or unsubscribe, by URI, while it runs. */
+  #subscribing: Map<string, Promise<unknown>> | undefined;
   #viewer: Viewer | undefined;
   #clientRequests: ClientRequests | undefined;
   #active: ActiveRequests | undefined;
@@ -178,6 +180,19 @@ export class Session implements StreamOwner {
 
   subscriptionsFor(caller: Caller): ClientNotifications {
     return (this.#subscriptions ??= new ClientNotifications(this.#notices, this.viewerFor(caller)));
+  }
+
+  /** What requests about one URI do, in the order in which they arrived: to look an offer up takes longer than to forget it. */
+  async inOrder<T>(uri: string, act: () => Promise<T>): Promise<T> {
+    const subscribing = (this.#subscribing ??= new Map());
+    const before = subscribing.get(uri);
+    const done = before === undefined ? act() : before.then(act, act);
+    subscribing.set(uri, done);
+    try {
+      return await done;
+    } finally {
+      if (subscribing.get(uri) === done) subscribing.delete(uri);
+    }
   }
 
   /** Undefined until the client has seen a list or has a stream. */

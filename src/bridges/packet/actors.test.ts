@@ -81,6 +81,8 @@ void test("a reply after the deadline is actor_timeout with the actor and the ti
   await until("it works", () => seen.length === 1);
   await on.clock.advance(30_000);
   const [begun, behind] = [errorOf(await waiting), errorOf(await queued)];
+  for (const { message } of [Object(begun), Object(behind)])
+    assert.match(message, /^Actor did not respond within timeout period\. The actor "a" /);
   assert.match(JSON.stringify(begun), /had begun, and was stopped after 30000 ms/);
   assert.match(JSON.stringify(behind), /did not get to the message within 30000 ms, and nothing of it was done/);
   for (const reply of [await waiting, await queued]) {
@@ -106,7 +108,8 @@ void test("actor_timeout of work that took too long has the work's own limit", a
   await until("it works", async () => (await on.engine.read("slow/a")) !== undefined);
   await settle();
   await on.clock.advance(200);
-  const { type, details } = errorOf(await reply) ?? {};
+  const { type, message, details } = Object(errorOf(await reply));
+  assert.match(message, /^Actor did not respond within timeout period\. /);
   assert.deepEqual([type, details], ["actor_timeout", { actor_id: "a", timeout_ms: 200, code: "WORK_TIMEOUT", applied: false }]);
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { refuse } from "troupe";
 import { settle, until } from "troupe/testing";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world } from "./world.fixture.ts";
@@ -149,6 +150,38 @@ void test("progress precedes its reply, and echoes its request", async () => {
   );
   open("one");
   await reply;
+});
+
+void test("each reply names the default actor, whether it is a result, progress or an error", async () => {
+  const said = actorCapability("said", {
+    intent: "Says",
+    provides: ["word"],
+    initialState: { words: 0 },
+    messages: {
+      refuse: { match: { do: "refuse" }, run: () => refuse("No.", { code: "NO" }) },
+      nothing: { match: { do: "nothing" }, run: () => ({}) },
+      work: {
+        match: { do: "work" },
+        async work({ progress }) {
+          progress(1);
+          return { word: "done" };
+        },
+      },
+      read: { match: { do: "read" }, view: () => refuse("No.", { code: "NO" }) },
+    },
+  });
+  await using on = await world([said]);
+  const send = (does: string) => on.send({ type: "actor_message", capability_id: "said", payload: { do: does } });
+  const replies = [];
+  for (const does of ["work", "refuse", "nothing", "read", "unknown"]) replies.push(await send(does));
+  assert.deepEqual(
+    [...replies, ...on.progress].map(({ type, actor_id }) => [type, actor_id]),
+    [
+      ["capability_response", "said:ada"],
+      ...Array.from({ length: 4 }, () => ["capability_error", "said:ada"]),
+      ["capability_progress", "said:ada"],
+    ],
+  );
 });
 
 void test("a cancel packet ends the request with its id, and no other #packet.doors.cancel", async () => {

@@ -173,6 +173,17 @@ describe("the dialect apptheory", () => {
     assert.equal((await post(served, ask(4, "tools/list"), BOTH)).sent.opened(), false);
   });
 
+  test("asks no question of a client that accepts JSON only", async () => {
+    const elicitation = { method: "elicitation/create", params: { message: "Sure?", requestedSchema: { type: "object", properties: {} } } };
+    const asking = registry({ tools: { sure: { work: ({ ask: put }) => put({ sure: elicitation }) } } });
+    await using served = gatewayOf(asking, { profile: "apptheory" });
+    const { headers } = await post(served, ask(1, "initialize", { capabilities: { elicitation: {} } }));
+    const session = { [SESSION]: headers?.[SESSION] ?? "" };
+    const answer = await post(served, ask(2, "tools/call", { name: "sure" }), { ...JSON_ONLY, ...session });
+    assert.equal(answer.sent.opened(), false);
+    assert.match(JSON.stringify(bodyOf(answer)), /which needs an event stream: accept text\/event-stream/);
+  });
+
   test("performs a batch in order, and refuses one with a malformed element as a whole", async () => {
     await using served = gateway("apptheory");
     const answer = await post(served, [ask(1, "ping"), { jsonrpc: "2.0", method: "notifications/initialized" }, ask(2, "nothing/here")]);

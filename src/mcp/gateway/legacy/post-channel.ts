@@ -53,6 +53,9 @@ export class PostChannel implements SessionChannel, SilentCall {
 
   /** Throws `NoAnswer` if there can be no stream. */
   ask(message: JsonObject): void {
+    const accept = this.#exchange.header("accept");
+    if (accept !== undefined && !readAccept(accept).events)
+      throw new NoAnswer("CANNOT_ASK", "This call has a question for you, which needs an event stream: accept text/event-stream, too.");
     const stream = this.#open();
     if (stream === undefined) throw new NoAnswer("CANNOT_ASK", "Too many streams are open to ask you anything by another: close one.");
     stream.send(message);

@@ -25,6 +25,7 @@ const source = (): GatewayOptions["source"] =>
         work({ progress }) {
           progress(1, 2, "half", { status: "started" });
           progress(2, 2, "whole");
+          progress(3, undefined, "null", null);
           return "ok";
         },
       },
@@ -155,13 +156,15 @@ describe("the dialect apptheory", () => {
     const progress = (done: number, message: string): JsonObject => ({
       jsonrpc: "2.0",
       method: "notifications/progress",
-      params: { progressToken: "p", progress: done, total: 2, message },
+      params: { progressToken: "p", progress: done, ...(done < 3 && { total: 2 }), message },
     });
     assert.deepEqual(events, [
       ["progress", { status: "started" }],
       ["message", progress(1, "half")],
       ["progress", { progress: 2, total: 2, message: "whole" }],
       ["message", progress(2, "whole")],
+      ["progress", null],
+      ["message", progress(3, "null")],
       ["message", { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "ok" }] } }],
     ]);
     const failed = await post(served, ask(2, "tools/call", { name: "none" }), BOTH);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { refuse } from "troupe";
 import { settle, until } from "troupe/testing";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world } from "./world.fixture.ts";
@@ -81,6 +82,8 @@ void test("a reply after the deadline is actor_timeout with the actor and the ti
   await until("it works", () => seen.length === 1);
   await on.clock.advance(30_000);
   const [begun, behind] = [errorOf(await waiting), errorOf(await queued)];
+  for (const { message } of [Object(begun), Object(behind)])
+    assert.match(message, /^Actor did not respond within timeout period\. The actor "a" /);
   assert.match(JSON.stringify(begun), /had begun, and was stopped after 30000 ms/);
   assert.match(JSON.stringify(behind), /did not get to the message within 30000 ms, and nothing of it was done/);
   for (const reply of [await waiting, await queued]) {
@@ -106,7 +109,8 @@ void test("actor_timeout of work that took too long has the work's own limit", a
   await until("it works", async () => (await on.engine.read("slow/a")) !== undefined);
   await settle();
   await on.clock.advance(200);
-  const { type, details } = errorOf(await reply) ?? {};
+  const { type, message, details } = Object(errorOf(await reply));
+  assert.match(message, /^Actor did not respond within timeout period\. /);
   assert.deepEqual([type, details], ["actor_timeout", { actor_id: "a", timeout_ms: 200, code: "WORK_TIMEOUT", applied: false }]);
 });
 
@@ -146,6 +150,38 @@ void test("progress precedes its reply, and echoes its request", async () => {
   );
   open("one");
   await reply;
+});
+
+void test("each reply names the default actor, whether it is a result, progress or an error", async () => {
+  const said = actorCapability("said", {
+    intent: "Says",
+    provides: ["word"],
+    initialState: { words: 0 },
+    messages: {
+      refuse: { match: { do: "refuse" }, run: () => refuse("No.", { code: "NO" }) },
+      nothing: { match: { do: "nothing" }, run: () => ({}) },
+      work: {
+        match: { do: "work" },
+        async work({ progress }) {
+          progress(1);
+          return { word: "done" };
+        },
+      },
+      read: { match: { do: "read" }, view: () => refuse("No.", { code: "NO" }) },
+    },
+  });
+  await using on = await world([said]);
+  const send = (does: string) => on.send({ type: "actor_message", capability_id: "said", payload: { do: does } });
+  const replies = [];
+  for (const does of ["work", "refuse", "nothing", "read", "unknown"]) replies.push(await send(does));
+  assert.deepEqual(
+    [...replies, ...on.progress].map(({ type, actor_id }) => [type, actor_id]),
+    [
+      ["capability_response", "said:ada"],
+      ...Array.from({ length: 4 }, () => ["capability_error", "said:ada"]),
+      ["capability_progress", "said:ada"],
+    ],
+  );
 });
 
 void test("a cancel packet ends the request with its id, and no other #packet.doors.cancel", async () => {

@@ -181,6 +181,8 @@ export interface RunOptions {
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
+  /** Called once it is known which actor it is for, also if that then fails. */
+  readonly onActor?: (actor_id: string) => void;
   /** The client's answers, and what it can be asked (`CallOptions`). */
   readonly answers?: JsonObject;
   readonly can?: readonly string[];

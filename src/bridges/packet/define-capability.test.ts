@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
+import { toolsOf } from "./mcp-tools.ts";
 
 // Served modules have no types.
 const define = (how: (...args: never[]) => unknown, definition: object): unknown => Reflect.apply(how, undefined, ["it", definition]);
@@ -78,6 +79,19 @@ void test("tools need descriptions, and valid parameters", () => {
   define(mcpCapability, tools({ ...d, parameters: ["q"], required: ["q"] }));
   const anyOf = [{ properties: { q: true } }];
   define(mcpCapability, tools({ ...d, parameters: { type: "object", properties: {}, anyOf }, required: ["q"] }));
+});
+
+void test("a tool's parameters are a whole schema if they say so, with or without properties", () => {
+  const schemaOf = (parameters: JsonObject): unknown =>
+    toolsOf(mcpCapability("m", { intent: "x", tools: { t: { description: "d", parameters } }, handleToolCall: run }))[0]?.inputSchema;
+  const wholes = [
+    { type: "object" },
+    { type: "object", additionalProperties: false },
+    { type: "object", oneOf: [{ properties: { a: { type: "string" } }, required: ["a"] }] },
+  ];
+  for (const whole of wholes) assert.deepEqual(schemaOf(whole), whole);
+  for (const named of [{ type: { type: "string" } }, { type: true, q: { type: "integer" } }])
+    assert.deepEqual(schemaOf(named), { type: "object", properties: named });
 });
 
 void test("required fields belong to each tool, not to the capability", () => {

@@ -105,7 +105,9 @@ function inputSchemaFor(tool: string, parameters: ToolDefinition["parameters"] =
   const marked = required === undefined ? {} : { required: [...required] };
   if (isNameList(parameters))
     return { type: "object", properties: Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])), ...marked };
-  return isJsonObject(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
+  // The schema of a parameter named `type` is no text.
+  const isWhole = parameters["type"] === "object" || isJsonObject(parameters["properties"]);
+  return isWhole ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
 }
 
 /** One invalid schema would make the whole list of tools unreadable to clients. */

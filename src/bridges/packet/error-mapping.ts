@@ -43,7 +43,7 @@ export function packetErrorOf(error: unknown, context: ErrorContext): PacketErro
   const code = NORMALISED_CODES.has(error.code) ? type.toUpperCase() : error.code;
   if (error.code === "DEADLINE") {
     const { actor_id, timeout_ms } = context;
-    return new PacketError(type, timeoutText(context, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+    return new PacketError(type, `${NO_REPLY} ${timeoutText(context, error)}`, { actor_id, timeout_ms, code, applied }, { cause: error });
   }
   if (error.code === "ACTOR_STOPPED" && hasBegun(error) === true) {
     const { actor_id } = context;
@@ -55,10 +55,15 @@ export function packetErrorOf(error: unknown, context: ErrorContext): PacketErro
     const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
-  const timeout = type === "actor_timeout" ? { timeout_ms: workMsIn(error) ?? context.timeout_ms } : {};
+  const isTimeout = type === "actor_timeout";
+  const timeout = isTimeout ? { timeout_ms: workMsIn(error) ?? context.timeout_ms } : {};
   const wait = type === "rate_limited" ? { reset: 1 } : {};
-  return new PacketError(type, error.message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+  const message = isTimeout ? `${NO_REPLY} ${error.message}` : error.message;
+  return new PacketError(type, message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
 }
+
+/** The specification's sentence. What happened, and what to do, follows it. */
+const NO_REPLY = "Actor did not respond within timeout period.";
 
 /** How long the work might take, which may be less than its sender waits. */
 function workMsIn({ data }: EngineError): number | undefined {

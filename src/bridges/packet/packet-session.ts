@@ -1,6 +1,6 @@
 // Owns: the packets of one client: who sends them, dispatch by type, cancellation, exactly one reply each.
 //   Does not own: transports (connection.ts, endpoints.ts), running capabilities (running.ts).
-import { type Caller, type Json, type JsonObject, type Viewer, isJsonObject } from "../../core/contract/index.ts";
+import { type Caller, type Json, type JsonObject, type Viewer } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import type { Ran } from "./capability.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
@@ -31,6 +31,8 @@ interface InFlightRequest {
   readonly packet: RequestPacket;
   readonly abort: AbortController;
   readonly startedAt: number;
+  /** The actor it is for, once that is known. */
+  actor_id?: string;
 }
 
 /** The name of the idempotency key, as in MCP's `_meta`. */
@@ -83,7 +85,7 @@ export class Session implements PacketSession {
       return errorTo(packet, failure, {
         execution_time_ms: this.#elapsedSince(startedAt),
         trace_id,
-        ...(packet.actor_id === undefined && actorOf(failure)),
+        ...omitUndefined({ actor_id: request.actor_id }),
       });
     }
   }
@@ -93,7 +95,8 @@ export class Session implements PacketSession {
     return this.#host.memoryBudget.during(text, this.#reception.caller, () => this.#replyTo(request, trace_id));
   }
 
-  async #replyTo({ packet, abort, startedAt }: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
+  async #replyTo(request: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
+    const { packet, abort, startedAt } = request;
     const facts = (): { readonly execution_time_ms: number; readonly trace_id: string } => ({
       execution_time_ms: this.#elapsedSince(startedAt),
       trace_id,
@@ -109,31 +112,37 @@ export class Session implements PacketSession {
       }
       case "capability_request":
       case "actor_message":
-        return responseTo(packet, { ...(await this.#run(packet, abort.signal, trace_id, startedAt)), ...facts() });
+        return responseTo(packet, { ...(await this.#run(request, trace_id)), ...facts() });
       default:
         return packet.type satisfies never;
     }
   }
 
-  #run(packet: RequestPacket, signal: AbortSignal, trace_id: string, startedAt: number): Promise<Ran> {
+  #run(request: InFlightRequest, trace_id: string): Promise<Ran> {
+    const { packet, abort, startedAt } = request;
     const { capability_id = "", payload, context, actor_id, actor_options } = packet;
     const { tell, caller } = this.#reception;
     const viewer = withGuestPrincipal(viewerFor(caller, context), context);
     return this.#host.running.run(capability_id, payload, {
       viewer,
       context: { ...context, trace_id, ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }) },
-      signal,
+      signal: abort.signal,
       actorOnly: packet.type === "actor_message",
       ...keyIn(packet),
       ...(actor_id === undefined ? {} : { actor_id }),
       ...(actor_options === undefined ? {} : { actor_options }),
+      onActor: (id) => void (request.actor_id = id),
       ...(tell === undefined
         ? {}
         : {
             onProgress: (progress, total, message) => {
-              const execution_time_ms = this.#elapsedSince(startedAt);
+              const about = {
+                execution_time_ms: this.#elapsedSince(startedAt),
+                trace_id,
+                ...omitUndefined({ actor_id: request.actor_id }),
+              };
               // JSON has no other numbers.
-              if (Number.isFinite(progress)) tell(progressFor(packet, { progress, total, message }, { execution_time_ms, trace_id }));
+              if (Number.isFinite(progress)) tell(progressFor(packet, { progress, total, message }, about));
             },
           }),
     });
@@ -171,11 +180,6 @@ function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
   if (key === undefined) return {};
   if (typeof key === "string" && key !== "" && key.length <= 256) return { key };
   throw new PacketError("validation_failed", `metadata["${CALL_ID}"] is text of 1 to 256 characters.`);
-}
-
-function actorOf({ details }: PacketError): { readonly actor_id?: string } {
-  const actor_id = isJsonObject(details) ? memberOf(details, "actor_id") : undefined;
-  return typeof actor_id === "string" ? { actor_id } : {};
 }
 
 /** The scope that lets a connection act for other users. */

@@ -70,6 +70,7 @@ export class Running {
         throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
       if (capability.does.how === "actor") {
         actor_id = options.actor_id ?? defaultActorFor(capability, options);
+        if (actor_id !== undefined) options.onActor?.(actor_id);
         const replied = await this.#host.actors.requestFromActor(capability.id, actor_id, payload, {
           ...options,
           context,

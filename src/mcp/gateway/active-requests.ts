@@ -261,7 +261,7 @@ function stepsTo(channel: OutOfBandChannel, token: string | number | undefined, 
   return (done, total, text, emitted) => {
     // JSON has no such number: `null` in its place is no step, and none could follow Infinity.
     if (isOver(request) || !Number.isFinite(done)) return;
-    channel.event?.("progress", emitted ?? stepOf(done, total, text));
+    channel.event?.("progress", emitted === undefined ? stepOf(done, total, text) : emitted);
     if (token === undefined || !(done > reached)) return;
     reached = done;
     const message = has(revision, "progressText") ? text : undefined;

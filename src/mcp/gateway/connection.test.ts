@@ -198,6 +198,40 @@ describe("a connection", () => {
     assert.deepEqual([code(two.channel.messages[1] ?? {}), two.channel.messages[1]?.["id"]], [-32600, null]);
   });
 
+  test("the dialect apptheory has batches here as over HTTP: in order, whole, and before initialize", async () => {
+    const order: string[] = [];
+    const slowly = (name: string) => ({
+      async work() {
+        order.push(`${name} begins`);
+        await quiet();
+        order.push(`${name} ends`);
+        return name;
+      },
+    });
+    await using gateway = gatewayOf(registry({ tools: { a: slowly("a"), b: slowly("b") } }), { profile: "apptheory" });
+    const { send, channel } = wire(gateway);
+    const calls = ["a", "b"].map((name, at) => request(at, "tools/call", { name }));
+    send(JSON.stringify([request("i", "initialize"), ...calls]));
+    await until(() => channel.events.length === 1);
+    assert.deepEqual(order, ["a begins", "a ends", "b begins", "b ends"]);
+    const replies: unknown = JSON.parse(channel.events[0]?.text ?? "");
+    assert.ok(Array.isArray(replies));
+    assert.deepEqual(
+      replies.map((reply: JsonObject) => reply["id"]),
+      ["i", 0, 1],
+    );
+    send(JSON.stringify([calls[0], { id: 2, method: "ping" }]), "[]");
+    await until(() => channel.events.length === 3);
+    assert.deepEqual(
+      channel.messages.slice(-2).map((message) => message["error"]),
+      ["batch element 1: missing required field: jsonrpc", "empty batch request"].map((why) => ({
+        code: -32700,
+        message: `Parse error: ${why}`,
+      })),
+    );
+    assert.equal(order.length, 4);
+  });
+
   test("a cancelled modern request gets no reply, and an id is used once at a time #gateway.cancel", async () => {
     const made = world();
     made.slowMs = 10_000;

@@ -5,12 +5,11 @@ import { isLarge, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { ActiveRequests, WorkCounter } from "./active-requests.ts";
 import { WITH_TASKS, initializeMembers, offeredTo } from "./capabilities.ts";
 import type { Core } from "./core.ts";
-import { batchesIn } from "./dialects.ts";
+import { answersTo, readBatch } from "./dialects.ts";
 import { isModernParams } from "./envelope.ts";
 import { errorText, Fault, faultOf, inLog, requestFault } from "./errors.ts";
 import {
   type Batch,
-  classify,
   decode,
   getsReply,
   type Incoming,
@@ -26,7 +25,7 @@ import { listen, type Listen } from "./modern/listen.ts";
 import { type ModernOrigin, type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
 import { observeBegin } from "./observer.ts";
 import { legacyReply, wholeText } from "./result-shapes.ts";
-import { type Era, MODERN_REVISIONS } from "./revision.ts";
+import { type Era, LATEST_MODERN, MODERN_REVISIONS } from "./revision.ts";
 
 type MaybeReply = string | undefined;
 
@@ -135,17 +134,17 @@ export class StreamConnection implements Connection {
   }
 
   #batch(items: readonly Json[], caller: Caller): MaybeReply | Promise<MaybeReply> {
-    const session = this.#session;
-    const { batch: most } = this.#core.settings.limits;
-    if (session === undefined || !batchesIn(this.#core.settings.dialect, session.revision))
-      return this.#fault(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy");
-    if (items.length === 0 || items.length > most)
-      return this.#fault(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy");
-    return this.#all(items, caller);
+    const { dialect, limits } = this.#core.settings;
+    const revision = this.#modern ? LATEST_MODERN : this.#session?.revision;
+    try {
+      return this.#all(readBatch(items, revision, dialect, limits.batch), caller);
+    } catch (error) {
+      return this.#fault(null, faultOf(error), "legacy");
+    }
   }
 
-  async #all(items: readonly Json[], caller: Caller): Promise<MaybeReply> {
-    const texts = await Promise.all(items.map(async (item) => this.#one(classify(item), caller)));
+  async #all(batch: readonly Incoming[], caller: Caller): Promise<MaybeReply> {
+    const texts = await answersTo(batch, this.#core.settings.dialect, (one) => this.#one(one, caller));
     const replies = texts.filter((text) => text !== undefined);
     return replies.length > 0 ? `[${replies.join(",")}]` : undefined;
   }

@@ -25,6 +25,7 @@ const source = (): GatewayOptions["source"] =>
         work({ progress }) {
           progress(1, 2, "half", { status: "started" });
           progress(2, 2, "whole");
+          progress(3, undefined, "null", null);
           return "ok";
         },
       },
@@ -155,13 +156,15 @@ describe("the dialect apptheory", () => {
     const progress = (done: number, message: string): JsonObject => ({
       jsonrpc: "2.0",
       method: "notifications/progress",
-      params: { progressToken: "p", progress: done, total: 2, message },
+      params: { progressToken: "p", progress: done, ...(done < 3 && { total: 2 }), message },
     });
     assert.deepEqual(events, [
       ["progress", { status: "started" }],
       ["message", progress(1, "half")],
       ["progress", { progress: 2, total: 2, message: "whole" }],
       ["message", progress(2, "whole")],
+      ["progress", null],
+      ["message", progress(3, "null")],
       ["message", { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "ok" }] } }],
     ]);
     const failed = await post(served, ask(2, "tools/call", { name: "none" }), BOTH);
@@ -171,6 +174,17 @@ describe("the dialect apptheory", () => {
     );
     assert.equal((await post(served, ask(3, "tools/call", params))).sent.opened(), false);
     assert.equal((await post(served, ask(4, "tools/list"), BOTH)).sent.opened(), false);
+  });
+
+  test("asks no question of a client that accepts JSON only", async () => {
+    const elicitation = { method: "elicitation/create", params: { message: "Sure?", requestedSchema: { type: "object", properties: {} } } };
+    const asking = registry({ tools: { sure: { work: ({ ask: put }) => put({ sure: elicitation }) } } });
+    await using served = gatewayOf(asking, { profile: "apptheory" });
+    const { headers } = await post(served, ask(1, "initialize", { capabilities: { elicitation: {} } }));
+    const session = { [SESSION]: headers?.[SESSION] ?? "" };
+    const answer = await post(served, ask(2, "tools/call", { name: "sure" }), { ...JSON_ONLY, ...session });
+    assert.equal(answer.sent.opened(), false);
+    assert.match(JSON.stringify(bodyOf(answer)), /which needs an event stream: accept text\/event-stream/);
   });
 
   test("performs a batch in order, and refuses one with a malformed element as a whole", async () => {

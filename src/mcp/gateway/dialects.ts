@@ -1,7 +1,9 @@
 // Owns: what servers of one protocol differ in: MCP as it is specified, and as two versions of AppTheory speak it. Does not own: what the
 // revisions differ in (revision.ts).
-import type { FaultOverrides } from "./errors.ts";
-import { has, LEGACY_REVISIONS, type LegacyRevision, MODERN_REVISIONS, type Revision } from "./revision.ts";
+import type { Json } from "../../core/contract/index.ts";
+import { Fault, type FaultOverrides, wireError } from "./errors.ts";
+import { classify, type Incoming } from "./json-rpc.ts";
+import { has, isLegacyRevision, LEGACY_REVISIONS, type LegacyRevision, MODERN_REVISIONS, type Revision } from "./revision.ts";
 
 /** What to do with a POST whose session is unknown: answer 404, begin a session under a new id, or begin one under the client's id. */
 export type UnknownSession = "reject" | "reissue" | "adopt";
@@ -194,7 +196,38 @@ export const DIALECTS: Readonly<Record<ProfileName, Dialect>> = {
   },
 };
 
-/** Whether a session of that revision may send batches. */
-export function batchesIn(dialect: Dialect, revision: Revision): boolean {
-  return dialect.batches === "all" || has(revision, "batches");
+/** The messages of a batch. Throws if it is refused as a whole. `revision`: undefined before the client has begun a session. */
+export function readBatch(items: readonly Json[], revision: Revision | undefined, dialect: Dialect, most: number): readonly Incoming[] {
+  const inAll = dialect.batches === "all" && (revision === undefined || isLegacyRevision(revision));
+  if (!inAll && (revision === undefined || !has(revision, "batches")))
+    throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
+  if (items.length === 0 || items.length > most) {
+    const reason = items.length === 0 ? { reason: "batch-empty" as const } : undefined;
+    throw new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`, reason);
+  }
+  const incoming = items.map(classify);
+  if (dialect.wholeBatches) refuseWhole(incoming, dialect.faults);
+  return incoming;
+}
+
+/** Throws if one of its messages is malformed. */
+function refuseWhole(batch: readonly Incoming[], overrides: FaultOverrides): void {
+  for (const [at, one] of batch.entries())
+    if (one.kind === "malformed")
+      throw new Fault("INVALID_REQUEST", one.fault.message, {
+        reason: "batch-element",
+        about: `batch element ${at}: ${wireError(one.fault, "legacy", overrides).message.replace(/^Parse error: /, "")}`,
+      });
+}
+
+/** What is answered to each message of a batch, in their order. */
+export async function answersTo<T>(
+  batch: readonly Incoming[],
+  { wholeBatches }: Dialect,
+  answer: (one: Incoming) => T | Promise<T>,
+): Promise<readonly T[]> {
+  if (!wholeBatches) return Promise.all(batch.map(answer));
+  const answers: T[] = [];
+  for (const one of batch) answers.push(await answer(one));
+  return answers;
 }

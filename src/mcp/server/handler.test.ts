@@ -35,6 +35,14 @@ test("a handler knows its caller, and progress and emitted data share one counte
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: { who: viewer } });
 });
 
+test("emit sends undefined as null", async () => {
+  await using server = createServer("s", "1");
+  server.tools.register({ name: "t" }, ({ emit }) => Reflect.apply(emit, undefined, []));
+  const steps: unknown[] = [];
+  await server.source.act(viewer, "tools/t", {}, { onProgress: (...step) => steps.push(step) });
+  assert.deepEqual(steps, [[1, undefined, "null", null]]);
+});
+
 test("a handler's log lines reach the client, and the server's log with run id and offer", async () => {
   const lines: unknown[] = [];
   await using server = createServer("s", "1", { log: (...line) => lines.push(line) });

@@ -46,7 +46,9 @@ function serverContext<A>(
     requestId,
     emit(data) {
       reached += 1;
-      context.progress(reached, undefined, typeof data === "string" ? data : wellFormed(JSON.stringify(data)), data);
+      // In code without types it may be undefined, which JSON does not have.
+      const text = typeof data === "string" ? data : wellFormed(JSON.stringify(data) ?? "null");
+      context.progress(reached, undefined, text, data ?? null);
     },
     progress(done, total, text, emitted) {
       if (done > reached) reached = done;

@@ -5,9 +5,9 @@ import { andThen, readAccept } from "../../../core/contract/internal.ts";
 import type { SilentCall } from "../active-requests.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
 import { type Core, viewerOf } from "../core.ts";
-import { batchesIn } from "../dialects.ts";
-import { errorText, exchangeFault, Fault, faultAnswer, faultOf, type FaultOverrides, wireError } from "../errors.ts";
-import { type Batch, classify, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
+import { answersTo, readBatch } from "../dialects.ts";
+import { errorText, exchangeFault, Fault, faultAnswer, faultOf } from "../errors.ts";
+import { type Batch, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
 import { observeBegin } from "../observer.ts";
 import { legacyReply, pieces, wholeText } from "../result-shapes.ts";
 import { has, isLegacyRevision } from "../revision.ts";
@@ -171,22 +171,10 @@ function pass(core: Core, session: Session, { caller }: Exchange, incoming: Resp
 /** Several messages in one POST; the replies are one list, or on one stream. */
 async function answerBatch(core: Core, session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
   const { dialect, limits } = core.settings;
-  if (!batchesIn(dialect, session.revision))
-    throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
-  if (items.length === 0 || items.length > limits.batch)
-    throw new Fault(
-      "INVALID_REQUEST",
-      `A batch has 1 to ${limits.batch} messages.`,
-      items.length === 0 ? { reason: "batch-empty" } : undefined,
-    );
-  const incoming = items.map(classify);
-  if (dialect.wholeBatches) refuseWhole(incoming, dialect.faults);
+  const batch = readBatch(items, session.revision, dialect, limits.batch);
   const channel = new PostChannel(core, session, exchange, undefined);
   core.silentCalls.add(channel);
-  const answer = (one: Incoming): Promise<string | undefined> => answerOne(core, session, exchange, channel, one);
-  const replies: (string | undefined)[] = [];
-  if (dialect.wholeBatches) for (const one of incoming) replies.push(await answer(one));
-  else replies.push(...(await Promise.all(incoming.map(answer))));
+  const replies = await answersTo(batch, dialect, (one) => answerOne(core, session, exchange, channel, one));
   channel.end();
   const texts = replies.filter((text) => text !== undefined);
   if (channel.stream !== undefined) {
@@ -216,16 +204,6 @@ async function answerOne(
   const origin = { caller: exchange.caller, channel, idempotencyKey: undefined, ordered: false };
   const answered = await new SessionRequest(core, session, incoming, origin).answer();
   return answered && wholeText(answeredText(core, incoming, answered));
-}
-
-/** Throws if one of its messages is malformed: the batch is then answered as a whole. */
-function refuseWhole(batch: readonly Incoming[], overrides: FaultOverrides): void {
-  for (const [at, one] of batch.entries())
-    if (one.kind === "malformed")
-      throw new Fault("INVALID_REQUEST", one.fault.message, {
-        reason: "batch-element",
-        about: `batch element ${at}: ${wireError(one.fault, "legacy", overrides).message.replace(/^Parse error: /, "")}`,
-      });
 }
 
 /** The response to one POST: a plain answer, or an event stream once something has to be sent before the reply. */
@@ -261,6 +239,9 @@ class PostChannel implements SessionChannel, SilentCall {
 
   /** Throws `NoAnswer` if there can be no stream. */
   ask(message: JsonObject): void {
+    const accept = this.#exchange.header("accept");
+    if (accept !== undefined && !readAccept(accept).events)
+      throw new NoAnswer("CANNOT_ASK", "This call has a question for you, which needs an event stream: accept text/event-stream, too.");
     const stream = this.#open();
     if (stream === undefined) throw new NoAnswer("CANNOT_ASK", "Too many streams are open to ask you anything by another: close one.");
     stream.send(message);

@@ -398,6 +398,10 @@ export const SETTLED_ACTION = "troupe/settled";
 export const isReplyAction = (action: string): boolean =>
   action === REPLY_ACTION || action === REPLY_FAILED_ACTION || action === SETTLED_ACTION;
 
+/** Whether an engine tells a parent with it that a child has ended or failed. Every parent gets these, and need not handle them. */
+export const isNoticeOfChild = ({ action, args, from }: Pick<Message, "action" | "args" | "from">): boolean =>
+  (action === "ended" || action === "failed") && from !== undefined && isJsonObject(args) && args["child"] === from;
+
 /** Whether a value that was stored, or comes from a file, is a caller. */
 export const isActorViewer = (value: unknown): value is ActorViewer =>
   isJsonObject(value) &&

@@ -228,8 +228,11 @@ export interface Past {
    * gave it, or a turn that cannot run again.
    */
   answerTo(seq: number): Promise<Reply | "later" | undefined>;
-  /** Whether that turn replied to calls whose own turns returned "later". False also for one that cannot run again. */
-  answered(seq: number): Promise<boolean>;
+  /**
+   * That turn, run again, for what its event does not say, such as which timers it cancelled. Undefined: it cannot run again, since it was
+   * work, its code has changed, or it reads a secret.
+   */
+  again(seq: number): Promise<Turn<unknown> | undefined>;
   /** The state before that turn of the present life. Undefined: it is not stored any more, or is of another version. */
   stateBefore(seq: number): Promise<Json | undefined>;
 }

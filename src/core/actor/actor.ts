@@ -13,7 +13,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { freezeDeep, isReplyAction, markStatic, omitUndefined, storedContext } from "../contract/internal.ts";
+import { freezeDeep, isNoticeOfChild, isReplyAction, markStatic, omitUndefined, storedContext } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { type Addresses, addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool, compileUndo } from "./actions.ts";
@@ -133,8 +133,9 @@ export function actor(kind: string, definition: Partial<AnyDefinition>): object 
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first, seen),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate({ state, from })) }),
-    // The callers of an actor that has stopped have their replies: what comes back from other actors is for none.
-    lapses: ({ action }) => isReplyAction(action),
+    // The callers of an actor that has stopped have their replies: what comes back from other actors is for none. Its children stop with it,
+    // so that one has just ended by itself is no news, and no operator could do anything about a dead letter.
+    lapses: (message) => isReplyAction(message.action) || isNoticeOfChild(message),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(actions, state, message, life, seq),
     view: (state, action, args, viewer, self, now = 0) =>
       view(actions, frozen(state), action, args, seen(viewer), self === undefined ? "" : keyOf(self), now),

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { ActorId, Reply } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { actor, content, elicit, hasClaim, refuse, type StateOf } from "./index.ts";
+import { actor, content, elicit, type Forwarded, hasClaim, type MessageRef, refuse, type StateOf } from "./index.ts";
 
 // What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
 // The definitions are in functions that are never called, since some are refused at run time too.
@@ -352,6 +352,34 @@ const steward = actor("steward", {
 test("types: what is forwarded to a tool has the type of the tool's `output`", () => {
   assert.deepEqual(steward.at("y").tools.nudge(), { to: "steward/y", action: "tools/nudge", args: {} });
   assert.deepEqual(buyer.tool("buy"), { kind: "buyer", action: "tools/buy" });
+});
+
+const deposit: MessageRef<number> = { kind: "account", action: "deposit" };
+
+const account = actor("account", {
+  description: "An account.",
+  per: "user",
+  state: z.object({ balance: z.int().default(10) }),
+  tools: {
+    give: {
+      description: "Give somebody one.",
+      input: z.object({ to: z.string() }),
+      run({ state: draft, args, request }): Forwarded<never> {
+        draft.balance -= 1;
+        return request(account.at(args.to).deposit({ amount: 1 }), "given");
+      },
+    },
+  },
+  messages: {
+    deposit: { input: z.object({ amount: z.int() }), output: z.int(), run: ({ state: draft, args }) => (draft.balance += args.amount) },
+  },
+  replies: { given: { of: deposit, run: ({ state: draft, reply }) => `You have ${draft.balance}, they have ${reply.toFixed(0)}.` } },
+});
+
+test("types: an actor may request from another one of its own kind #actors.request", async () => {
+  await using engine = await LocalEngine.start({ kinds: [account], store: memoryStore() });
+  const given = await engine.call({ ...account.at("ann").tools.give({ to: "bob" }), viewer: { principal: "ann", scopes: [] } });
+  assert.deepEqual(given, { ok: "You have 9, they have 11." });
 });
 
 test("a message that is called `tools` hides the calls of tools", () => {

@@ -114,6 +114,34 @@ test("`start` as an option of a message, and what is no address, are refused wit
   assert.match(String(faults[2]), /pass an address, as in `create\(room\.at\(key\)\)`, or an id/);
 });
 
+test("a parent and its children that expire together leave no dead letters #actors.children", async () => {
+  const expireMs = 60_000;
+  const cabin = actor("cabin", { description: "A cabin.", per: "link", expireMs, initial: () => ({}) });
+  const ship = actor("ship", {
+    description: "A ship.",
+    expireMs,
+    initial: (): { ended: number } => ({ ended: 0 }),
+    messages: {
+      build: {
+        run({ create }) {
+          for (const key of ["a", "b", "c"]) create(cabin.at(key));
+        },
+      },
+      ended: { run: ({ state }) => void (state.ended += 1) },
+    },
+  });
+  const clock = new SimulatedClock();
+  await using engine = await LocalEngine.start({ kinds: [cabin, ship], store: memoryStore({ clock }), clock });
+  await engine.call(ship.at("main").build());
+  await clock.advance(10 * expireMs);
+  const ids = [ship.id("main"), cabin.id("a"), cabin.id("b"), cabin.id("c")] as const;
+  assert.deepEqual(
+    await Promise.all(ids.map(async (id) => (await engine.read(id))?.status)),
+    ids.map(() => "stopped"),
+  );
+  assert.deepEqual(await engine.letters(), []);
+});
+
 export const mustNotCompile = {
   message: ({ create }: RunContext<object, unknown>) => {
     // @ts-expect-error a message is no address

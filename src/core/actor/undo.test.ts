@@ -519,6 +519,35 @@ test("undo restores no state before a turn that replied to another's call, which
   assert.deepEqual((await engine.read(desk.id("main")))?.state, { waiting: [] });
 });
 
+test("a call that only cancelled a timer, or set one that has fired, is taken back, not the call before", async () => {
+  const oven = actor("oven", {
+    description: "An oven.",
+    undo: { withinMs: 60_000 },
+    state: z.object({ dishes: z.array(z.string()).default([]) }),
+    tools: {
+      add: { description: "Add.", input: item, run: ({ state, args }) => void state.dishes.push(args.item) },
+      set: { description: "Set.", undo: "unset", run: ({ wake, messages }) => wake("done", { afterMs: 1_000, message: messages.ring() }) },
+      unset: { description: "Unset.", undo: "set", run: ({ cancel }) => cancel("done") },
+      test: { description: "Test.", run: ({ wake, messages }) => wake("test", { afterMs: 1_000, message: messages.ring() }) },
+    },
+    messages: { ring: { run: () => undefined } },
+  });
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  await using engine = await LocalEngine.start({ kinds: [oven], store, clock });
+  const call = (tool: string, args: Json = {}) => engine.call({ to: oven.id("main"), action: `tools/${tool}`, args, viewer: ann });
+  const timers = async () => Object.keys((await store.load(oven.id("main")))?.row.wakes ?? {});
+  await call("add", { item: "pie" });
+  await call("set");
+  await call("unset");
+  assert.deepEqual([await call("undo"), await timers()], [ok("Undone: unset."), ["done"]]);
+  assert.deepEqual([await call("undo"), await timers()], [ok("Undone: set."), []]);
+  await call("test");
+  await clock.advance(2_000);
+  assert.equal(refusal(await call("undo")), "test cannot be undone: it set a timer.");
+  assert.deepEqual((await engine.read(oven.id("main")))?.state, { dishes: ["pie"] });
+});
+
 test("undo looks at the last 64 events, and says so where there are more", async () => {
   await using at = await opened();
   for (let n = 0; n < 40; n += 1) await at.call(ann, "put", `${n}`);

@@ -10,6 +10,7 @@ import {
   type Per,
   type Reply,
   TroupeError,
+  type Turn,
 } from "../contract/index.ts";
 import { closestMatch, missingScopes, missingScopesMessage } from "../contract/internal.ts";
 import type { Action } from "./actions.ts";
@@ -117,7 +118,7 @@ export async function findUndo(
       undone.add(seq);
       // What its reply will change is not known.
       if (reply === "later") others += 1;
-    } else if (tool !== undefined && isDone && hasEffect(turn)) {
+    } else if (tool !== undefined && isDone && (hasEffect(turn) || hasUnstoredEffect(await past.again(turn.seq)))) {
       const refusal = withoutRights(tool, turn, viewer, actions);
       if (refusal !== undefined) return refusal;
       // Another actor may still refuse it: taking it back could take back what never was.
@@ -141,6 +142,10 @@ const replyTo = async ({ seq, reply }: PastTurn, past: Past): Promise<PastTurn["
 /** Without one, there is only an event where the reply to a call with a key is remembered. */
 const hasEffect = ({ changed, sent, timed, record, reply }: PastTurn): boolean =>
   changed || sent || timed || record !== undefined || reply === "later";
+
+/** An event does not say which timers its turn cancelled, or set where they have fired since, nor to whom it replied. */
+const hasUnstoredEffect = (turn: Turn<unknown> | undefined): boolean =>
+  turn !== undefined && [turn.wake, turn.answer, turn.restart].some((one) => one !== undefined && Object.keys(one).length > 0);
 
 /** A question, too: the call runs again with the answer. */
 const isRefused = (reply: PastTurn["reply"]): boolean => isJsonObject(reply) && !Object.hasOwn(reply, "ok");
@@ -169,9 +174,10 @@ async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing
   }
   if (others > 0) return no(`${tool} cannot be undone: something else has changed since.`);
   if (turn.sent || turn.reply === "later") return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
-  if (turn.timed) return no(`${tool} cannot be undone: it set a timer.`);
+  const { answer = {}, wake = {} } = (await past.again(seq)) ?? {};
+  if (turn.timed || Object.values(wake).some((one) => one !== null)) return no(`${tool} cannot be undone: it set a timer.`);
   // Its caller has read that reply, and may have acted on it.
-  if (await past.answered(seq)) return no(`${tool} cannot be undone: it replied to a call that waited.`);
+  if (Object.keys(answer).length > 0) return no(`${tool} cannot be undone: it replied to a call that waited.`);
   const state = await past.stateBefore(seq);
   if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);
   return { seq, tool, state };

@@ -1,7 +1,7 @@
 // Owns: after how many crashes an actor fails (its kind's policy `restart`), and how a failure is reported: to the parent, in a dead
 // letter, in the log. Does not own: the crash itself (turn.ts), sending or logging these, starting a failed actor again.
 import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row, TroupeError } from "../contract/index.ts";
-import { hasOwn, nameOf, SETTLED_ACTION } from "../contract/internal.ts";
+import { hasOwn, isNoticeOfChild, nameOf, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 
 /** The action of the message that tells a parent that its child failed. */
@@ -59,11 +59,11 @@ const MOST_PATHS = 8;
  * outcome like any other, but here no caller waits for it. Reports paths, never values. Undefined if the message was handled, or if
  * its sender requested the reply.
  */
-export function unhandledMessage({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
+export function unhandledMessage(message: Message, reply: Reply | undefined): EngineError | undefined {
+  const { to, from, action, replyAs } = message;
   if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && replyAs !== SETTLED_ACTION && from !== undefined))
     return undefined;
-  // The engine sends these to every parent, which need not handle them.
-  if (action === "ended" || (action === FAILED && isJsonObject(args) && args["child"] === from)) return undefined;
+  if (isNoticeOfChild(message)) return undefined;
   const { code, data } = reply.refused;
   if (code !== "UNKNOWN" && code !== "INVALID") return undefined;
   const what = `${JSON.stringify(action.slice(0, 100))}${from === undefined ? "" : ` of ${from}`}`;

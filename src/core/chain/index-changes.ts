@@ -39,7 +39,7 @@ interface Before {
 export class IndexChanges {
   readonly byName: ReadonlyMap<string, IndexOfKind>;
   readonly #byKind: ReadonlyMap<string, readonly Index[]>;
-  /** Indexes whose `where` or `visible` threw: each is reported once. */
+  /** Indexes whose `where` or `visible`, or whose kind's `migrate`, threw: each is reported once. */
   readonly #reported = new Set<string>();
   readonly #fault: (error: unknown) => void;
 
@@ -87,7 +87,10 @@ export class IndexChanges {
     const of = this.byName.get(name);
     if (of === undefined) return undefined;
     const { state, failure } = upcast(of.kind, id, stored);
-    return failure === undefined ? this.#row(of.index, state, keyOf(id)) : undefined;
+    if (failure === undefined) return this.#row(of.index, state, keyOf(id));
+    // Nothing else may tell: the actor itself fails only when it is used.
+    this.reportOnce(of.index, failure);
+    return undefined;
   }
 
   /** Whether a viewer may see any row. */

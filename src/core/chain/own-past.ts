@@ -77,11 +77,10 @@ export function pastOf(host: PastHost): Past {
       if (Object.hasOwn(host.extra.pending, message.id)) return "later";
       return answerIn(host, message.id, later, (await earlierState(host, seq))?.state);
     },
-    async answered(seq) {
+    async again(seq) {
       const [[event], before] = [await collected(host.history(seq - 1), 1), await stateBefore(host, seq)];
       const body = event && readBody(event);
-      if (event === undefined || body === undefined || before === undefined) return false;
-      return Object.keys(answersOf(host, before, readHeader(event), body) ?? {}).length > 0;
+      return event && body && before !== undefined ? runAgain(host, before, readHeader(event), body) : undefined;
     },
     stateBefore: (seq) => stateBefore(host, seq),
   };
@@ -103,21 +102,21 @@ function answerIn(host: PastHost, id: string, events: readonly ChainEvent[], bef
     const header = readHeader(event);
     const body = readBody(event);
     if (state === undefined || body === undefined || header.life !== host.life) return undefined;
-    const answer = getOwn(answersOf(host, state, header, body), id);
+    const answer = getOwn(runAgain(host, state, header, body)?.answer, id);
     if (answer !== undefined) return answer;
     state = freezeNew(state, body.state ?? (body.patch === undefined ? state : apply(state, body.patch)));
   }
   return undefined;
 }
 
-function answersOf({ kind, extra }: PastHost, state: Json, header: Header, body: Body): Turn<unknown>["answer"] {
+function runAgain({ kind, extra }: PastHost, state: Json, header: Header, body: Body): Turn<unknown> | undefined {
   const { version } = body;
   if (!isMessage(body.message) || isEngines(header, body) || version !== kind.behaviour.version) return undefined;
   const message = withoutPassedOn(body.message);
   if (lacksSecret(message)) return undefined;
   try {
     const turn = received(kind.behaviour, state, { life: header.life, extra }, message, header.seq);
-    return typeof turn === "function" ? undefined : turn.answer;
+    return typeof turn === "function" ? undefined : turn;
   } catch {
     // The code has changed since, or the turn reads a secret.
     return undefined;

@@ -14,15 +14,7 @@ import {
   TroupeError,
   type Turn,
 } from "../contract/index.ts";
-import {
-  hasOwn,
-  isAddress,
-  isTexts,
-  missingActorRefusal,
-  REPLY_ACTION,
-  REPLY_FAILED_ACTION,
-  SETTLED_ACTION,
-} from "../contract/internal.ts";
+import { hasOwn, isAddress, missingActorRefusal, REPLY_ACTION, REPLY_FAILED_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./engine-errors.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
@@ -199,8 +191,8 @@ export function settlePending(
   job: Incoming,
   reply: Reply | "later",
   answers: readonly (readonly [string, Reply])[],
-  { stop, settle: waits = NONE, arrived = NONE }: Pick<Turn<unknown>, "stop" | "settle" | "arrived">,
-  { id, keyMs }: Circumstances,
+  { stop, settle: waits = NONE, arrived = NONE, send = NOTHING }: Pick<Turn<unknown>, "stop" | "settle" | "arrived" | "send">,
+  { id, seq, keyMs }: Circumstances,
 ): SettledReplies {
   const until = job.message.at + keyMs;
   const before = base.extra.pending;
@@ -221,11 +213,11 @@ export function settlePending(
   };
   for (const [of, answer] of answers) settle(of, answer);
   for (const [of, messageId] of Object.entries(arrived)) {
-    const { reply: held, after = NOTHING } = Object.hasOwn(pending, of) ? pendingReply(pending[of]) : NONE;
-    const left = after.filter((one) => one !== messageId);
+    const { reply: held, after } = Object.hasOwn(pending, of) ? pendingReply(pending[of]) : NONE;
     if (held === undefined) continue;
-    if (left.length === 0) settle(of, held);
-    else pending[of] = { ...objectOf(pending[of]), after: left };
+    const left = after && withoutArrived(after, messageId);
+    if (left === undefined) settle(of, held);
+    else pending[of] = { ...objectOf(pending[of]), after: { ...left } };
   }
   if (reply === "later") {
     const { message } = job;
@@ -241,7 +233,7 @@ export function settlePending(
   for (const [of, { reply: held, after }] of Object.entries(waits)) {
     if (!Object.hasOwn(pending, of)) continue;
     checkReply(held, `settle["${of}"].reply`);
-    pending[of] = { ...objectOf(pending[of]), reply: held, after };
+    pending[of] = { ...objectOf(pending[of]), reply: held, after: { ...awaited(after, `${base.life}.${seq}`, send.length) } };
   }
   if (stop !== undefined)
     // What a settled reply was for has been applied, so it is given, although the messages it waits for may still be on their way.
@@ -253,7 +245,30 @@ export function settlePending(
 interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {
   /** Given once the replies to the messages in `after` have arrived. */
   readonly reply?: Reply;
-  readonly after?: readonly string[];
+  readonly after?: Awaited;
+}
+
+/** Messages that one turn sent, and whose replies have not arrived. All are stored again with each that arrives, so each is one bit. */
+interface Awaited {
+  /** What their ids begin with. */
+  readonly turn: string;
+  /** In hexadecimal: bit `n` is for the message `n`. */
+  readonly left: string;
+}
+
+function awaited(ids: readonly string[], turn: string, sent: number): Awaited {
+  const wanted = new Set(ids);
+  let left = 0n;
+  for (let n = 0; n < sent; n += 1) if (wanted.has(`${turn}.${n}`)) left |= 1n << BigInt(n);
+  return { turn, left: left.toString(16) };
+}
+
+/** Undefined: none is left. */
+function withoutArrived({ turn, left }: Awaited, id: string): Awaited | undefined {
+  const n = id.startsWith(`${turn}.`) ? Number(id.slice(turn.length + 1)) : Number.NaN;
+  const bit = Number.isSafeInteger(n) && n >= 0 && n < 4 * left.length ? 1n << BigInt(n) : 0n;
+  const rest = BigInt(`0x${left}`) & ~bit;
+  return rest === 0n ? undefined : { turn, left: rest.toString(16) };
 }
 
 const NONE: Readonly<Record<string, never>> = {};
@@ -271,8 +286,11 @@ export function pendingReply(stored: Json | undefined): PendingReply {
     ...(typeof replyAs === "string" ? { replyAs } : {}),
     ...(replyContext === undefined ? {} : { replyContext }),
     ...(isStoredReply(reply) ? { reply } : {}),
-    ...(isTexts(after) ? { after } : {}),
+    ...(isAwaited(after) ? { after } : {}),
   };
 }
+
+const isAwaited = (value: Json | undefined): value is Awaited & JsonObject =>
+  isJsonObject(value) && typeof value["turn"] === "string" && typeof value["left"] === "string" && /^[0-9a-f]+$/.test(value["left"]);
 
 const isStoredReply = (value: Json | undefined): value is Reply & JsonObject => isJsonObject(value) && hasOwn(value, "ok");

@@ -114,3 +114,26 @@ test("a reply is read only once, so the checked value is stored; null is the sam
     assert.deepEqual(plan?.reply, { ok: turn === moody ? "first" : null });
   }
 });
+
+test("a settled reply waits for all of 2,000 messages, of which each takes one bit in the row #actors.settled", () => {
+  const { base, now } = begun(true);
+  const send = Array.from({ length: 2_000 }, (_, n) => ({ to: `gong/${n}`, action: "ring", args: null }) as const);
+  const after = send.map((_, n) => `${base.life}.${now.seq}.${n}`);
+  const knock = {
+    key: undefined,
+    wake: undefined,
+    message: { id: "m", to: "door/a", action: "knock", args: null, at: 1, seed: message.seed },
+  } as const;
+  let plan = planTurn(base, knock, { reply: "later", send, settle: { m: { reply: { ok: "rung" }, after } } }, now);
+  for (const id of ["another.1.7", ...after.toReversed()]) {
+    assert.ok(plan !== undefined && JSON.stringify(plan.extra.pending).length < 1_000);
+    assert.deepEqual(plan.answers, []);
+    plan = planTurn(
+      plan,
+      { ...knock, message: { ...knock.message, id } },
+      { arrived: { m: id } },
+      { ...now, seq: plan.seq + 1, born: false },
+    );
+  }
+  assert.deepEqual([plan?.answers, plan?.extra.pending], [[["m", { ok: "rung" }]], {}]);
+});

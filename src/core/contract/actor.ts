@@ -228,8 +228,11 @@ export interface Past {
    * gave it, or a turn that cannot run again.
    */
   answerTo(seq: number): Promise<Reply | "later" | undefined>;
-  /** Whether that turn replied to calls whose own turns returned "later". False also for one that cannot run again. */
-  answered(seq: number): Promise<boolean>;
+  /**
+   * That turn, run again, for what its event does not say, such as which timers it cancelled. Undefined: it cannot run again, since it was
+   * work, its code has changed, or it reads a secret.
+   */
+  again(seq: number): Promise<Turn<unknown> | undefined>;
   /** The state before that turn of the present life. Undefined: it is not stored any more, or is of another version. */
   stateBefore(seq: number): Promise<Json | undefined>;
 }
@@ -397,6 +400,10 @@ export const SETTLED_ACTION = "troupe/settled";
 /** Whether only an engine may send this action, on behalf of a turn that requested a reply. */
 export const isReplyAction = (action: string): boolean =>
   action === REPLY_ACTION || action === REPLY_FAILED_ACTION || action === SETTLED_ACTION;
+
+/** Whether an engine tells a parent with it that a child has ended or failed. Every parent gets these, and need not handle them. */
+export const isNoticeOfChild = ({ action, args, from }: Pick<Message, "action" | "args" | "from">): boolean =>
+  (action === "ended" || action === "failed") && from !== undefined && isJsonObject(args) && args["child"] === from;
 
 /** Whether a value that was stored, or comes from a file, is a caller. */
 export const isActorViewer = (value: unknown): value is ActorViewer =>

@@ -25,6 +25,7 @@ export {
   isActorId,
   isActorViewer,
   isAddress,
+  isNoticeOfChild,
   isStatic,
   isRefusal,
   isReplyAction,

@@ -90,6 +90,35 @@ test("what the code of an index throws is reported once, and fails no turn and n
   assert.equal(faults.length, 2);
 });
 
+test("a build reports once that a state could not be migrated, and a rebuild adds its row #index.pure", async () => {
+  const store = memoryStore();
+  {
+    await using engine = await start(store);
+    for (const key of ["a", "b", "c"]) await report(engine, key, 1);
+  }
+  let isMended = false;
+  const migrating = actor("incident", {
+    description: "An incident.",
+    per: "link",
+    version: 2,
+    state,
+    migrate({ state: old }) {
+      if (!isMended && JSON.stringify(old).includes("incident b")) throw new Error("no");
+      return state.parse(old);
+    },
+  });
+  const faults: unknown[] = [];
+  const openAgain = index(migrating, { name: "open", pick: ["severity"] });
+  const keys = async (of: LocalEngine): Promise<readonly string[]> => (await of.query(openAgain)).items.map(({ key }) => key);
+  await using engine = await LocalEngine.start({ kinds: [migrating], indexes: [openAgain], store, onFault: (error) => faults.push(error) });
+  assert.deepEqual(await keys(engine), ["a", "c"]);
+  assert.equal(faults.length, 1);
+  assert.match(String(faults[0]), /incident\/b has failed \(its state could not be brought to this version\)/);
+  isMended = true;
+  await engine.indexes.rebuild("open");
+  assert.deepEqual(await keys(engine), ["a", "b", "c"]);
+});
+
 test("C8 watchers are called before the reply to the turn that changed the row #index.maintained", async () => {
   await using engine = await start(memoryStore());
   const order: string[] = [];

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { EngineError } from "../core/contract/index.ts";
 import { requestServer, isTrustedSocket, serveControl } from "./control-socket.ts";
 
 test("a command trusts only the user's own socket, and for root that of the owner", () => {
@@ -66,6 +67,17 @@ test("a server removes its own socket only, not that of a server in a folder of 
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
+});
+
+test("a command learns that the reason of a crash is in the server's log", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-control-"));
+  const path = join(folder.path, "control.sock");
+  const close = await serveControl(path, () => Promise.reject(new EngineError("CRASHED", "bell/main crashed at event 1.")));
+  await assert.rejects(requestServer(path, "call", {}), {
+    code: "CRASHED",
+    message: "bell/main crashed at event 1. The server's log says why.",
+  });
+  await close();
 });
 
 test("a server that closes its socket without a complete reply is reported", async () => {

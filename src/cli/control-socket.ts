@@ -189,10 +189,11 @@ const readReply = async (socket: Socket): Promise<{ readonly ok: Json }> => {
   const reply: unknown = JSON.parse(chunks.join(""));
   if (isJsonObject(reply) && isJsonObject(reply["error"])) {
     const { exit, code, message } = reply["error"];
+    const text = textOrElse(message, "The server failed without a word.");
     throw new CommandError(
       isExit(exit) ? exit : EXIT.failed,
       textOrElse(code, "FAILED"),
-      textOrElse(message, "The server failed without a word."),
+      code === "CRASHED" ? `${text} The server's log says why.` : text,
     );
   }
   if (isJsonObject(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };

@@ -21,7 +21,7 @@ import { omitUndefined } from "../core/contract/internal.ts";
 import { createFile, replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
 import { CommandError, EXIT, notFound } from "./command-error.ts";
 import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
-import { counted } from "./output.ts";
+import { counted, shellWord } from "./output.ts";
 
 /** What a server stores for commands on its directory. */
 interface ServerNote {
@@ -43,7 +43,11 @@ const texts = (value: unknown): readonly string[] | undefined =>
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const notADirectory = (path: string): CommandError =>
-  new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
+  new CommandError(
+    EXIT.unavailable,
+    "DATA_DIRECTORY",
+    `The data directory ${path} is a file: name a folder with --data.${/\.jsonl(?:\.gz)?$/.test(path) ? ` To verify an export, run "troupe import ${shellWord(path)} --dry-run".` : ""}`,
+  );
 
 const resolveLinks = (path: string): string => {
   try {

@@ -284,6 +284,8 @@ const ENDINGS = [".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"];
 const remedy = (code: string, message: string): string => {
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
     return ": leave it out, since Node only takes types away, or serve the JavaScript it compiles to";
+  if (message.startsWith("Cannot use import statement outside a module"))
+    return ': write "type": "module" in the nearest package.json (npm pkg set type=module)';
   if (code === "ERR_IMPORT_ATTRIBUTE_MISSING") return ': import it with { type: "json" }';
   const pack = /^Cannot find package '([^']+)'/.exec(message)?.[1];
   if (pack !== undefined) return `: install it there (npm install ${pack})`;

@@ -55,7 +55,9 @@ const trustedModules = async (directory: DataDirectory): Promise<readonly string
   if (note !== undefined && note.modules.length > 0 && directory.trusts(note)) return note.modules;
   await refuseLocked(directory);
   if (note === undefined || note.modules.length === 0)
-    throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
+    throw usage(
+      `No server runs on ${directory.path}, and "troupe serve" has not noted there which modules its actors are of: name them with --module, such as --module door.ts.`,
+    );
   throw usage(
     `No server runs on ${directory.path}, and the modules it names were not noted there by a server of this user, or others may write there. If you trust them, name them: --module ${visible(note.modules.map(shellWord).join(" "))}`,
   );

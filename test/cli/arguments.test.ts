@@ -75,6 +75,10 @@ describe("arguments of commands", () => {
     assert.match(ran.stderr, /words\.txt is a file: name a folder with --data/);
     const read = await troupe("actors", "--data", join(folder, "words.txt"));
     assert.equal(read.code, 6);
+    writeFileSync(join(folder, "all.jsonl"), "{}");
+    const verified = await troupe("verify", "--data", join(folder, "all.jsonl"));
+    assert.equal(verified.code, 6);
+    assert.match(verified.stderr, /To verify an export, run "troupe import \S+all\.jsonl --dry-run"/);
     mkdirSync(join(folder, "empty"), { recursive: true });
     assert.equal((await troupe("actors", "--data", join(folder, "empty"))).code, 4);
   });

@@ -113,6 +113,7 @@ describe("troupe packet send", () => {
     const away = await troupe("packet", "send", written("a.json", JSON.stringify(request({}))), "--url", gone.url, "--json");
     assert.equal(away.code, 6, away.stderr);
     assert.equal(Object(lines(away.stderr)[0]).error.code, "UNREACHABLE");
+    assert.match(Object(lines(away.stderr)[0]).error.message, /Start the server first, or name its address with --url\.$/);
     assert.match(away.stderr, /not applied/);
   });
 

@@ -216,6 +216,12 @@ describe("troupe serve", () => {
     try {
       for (const [name, text, sentence] of [
         ["lone.ts", "export const a = 1;\nlet let = ;\n", /lone\.ts cannot be loaded: .*\(\/.*lone\.ts:2\)\n$/],
+        ["package.json", '{"type":"commonjs"}', undefined],
+        [
+          "esm.ts",
+          'import "node:fs";\n',
+          /esm\.ts cannot be loaded: .*: write "type": "module" in the nearest package\.json .* \(.*esm\.ts:1\)\n$/,
+        ],
         ["package.json", '{"type":"module"}', undefined],
         ["typo.ts", "export const a = 1;\nlet let = ;\n", /typo\.ts cannot be loaded: .*typo\.ts:2\)\n$/],
         ["throws.ts", "\n\nthrow new Error('no tea');\n", /throws\.ts cannot be loaded: no tea \(.*throws\.ts:3:7\)\n$/],

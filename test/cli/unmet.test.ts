@@ -32,5 +32,5 @@ for (const [module, more, found] of [
     const said: unknown = JSON.parse(/.*kinds-not-met.*/.exec(server.err())?.[0] ?? "{}");
     assert.ok(isJsonObject(said));
     assert.deepEqual(said["kinds"], found);
-    if (found !== undefined) assert.match(String(said["what"]), /Name them in the `kinds` of another's link/);
+    if (found !== undefined) assert.match(String(said["what"]), /Name each as the `kind` of another's link, or among its `kinds`/);
   });

@@ -81,6 +81,17 @@ export const tray = actor("tray", {
 });
 `;
 
+test("a start misses no sessions where a start that failed left a store without actors", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
+  const data = join(folder.path, "data");
+  await sqliteStore({ directory: data })[Symbol.asyncDispose]();
+  const file = join(folder.path, "bell.ts");
+  writeFileSync(file, KIND("bell"));
+  await using machine = running("serve", file, "--http", "127.0.0.1:0", "--data", data, "--json");
+  await machine.said(/"ready":true/);
+  assert.doesNotMatch(machine.err(), /sessions-missing/);
+});
+
 test("commands on other kinds leave messages to a kind that they do not load where they are", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
   const data = join(folder.path, "data");

@@ -343,6 +343,19 @@ describe("observables of a service", () => {
     assert.ok(faults.length >= 3);
   });
 
+  it("are left out and reported as faults if they are actions without `execute`", async () => {
+    const faults: unknown[] = [];
+    const service = Object.assign(new FakeService({}), {
+      actions: (notify: (map: never) => void) => {
+        Reflect.apply(notify, undefined, [{ fine: action(), heal: { description: "Heal.", parameters: [] }, gone: undefined }]);
+        return () => undefined;
+      },
+    });
+    using source = fromAgenticService(service, { onFault: (error) => faults.push(error) });
+    assert.deepEqual(await toolNames(source), ["fine"]);
+    assert.deepEqual(faults.map(String), ['TroupeError: The action "heal" is left out, since it has no function `execute`.']);
+  });
+
   it("are all unsubscribed from when the source is closed #agentic.observe.closing", async () => {
     const count = new Count();
     const root = new FakeService({ actions: { go: action() }, links: { x: leaf("x", count), y: leaf("y", count) } }, count);

@@ -224,7 +224,9 @@ export class ServiceSource implements Source, Disposable {
 
   #addAction(book: OfferTable, path: readonly string[], key: string, action: Action, service: AgenticService): void {
     const options = getOwn(this.#options.actions ?? {}, [...path, key].join("."));
-    if (options?.hidden === true || typeof action?.execute !== "function") return;
+    if (options?.hidden === true || action === undefined || action === null) return;
+    if (typeof action.execute !== "function")
+      throw new TroupeError("BAD_DEFINITION", `The action ${JSON.stringify(key)} is left out, since it has no function \`execute\`.`);
     const name = this.#nameOf(path, key);
     const signature = this.#signatureOf(action);
     const { title, annotations } = options ?? {};

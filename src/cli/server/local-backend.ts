@@ -162,6 +162,13 @@ interface DiskStores extends SessionStores {
   readonly taskStore: TaskStore;
 }
 
+/** A row that cannot be read is an actor, too. */
+const isEmpty = async (store: Store): Promise<boolean> => {
+  let damaged = 0;
+  const found = await store.list({ limit: 1 }, () => (damaged += 1));
+  return found.length + damaged === 0;
+};
+
 const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log">): Promise<DiskStores> => {
   // By their own files: the folder's index would load exports, imports and contents, too.
   const [{ sqliteStore }, { mendedSessionStores }, { sessionHooks, storeHooks }] = await Promise.all([
@@ -179,7 +186,8 @@ const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log"
   directory.refuseMissingStore();
   const isNew = !existsSync(directory.actors);
   const store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...storeHooks(toLog(log)) }), directory.control);
-  if (!isNew && !directory.holdsSessions)
+  // A start that failed may have left a store without actors.
+  if (!isNew && !directory.holdsSessions && !(await isEmpty(store)))
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({
     path: directory.sessions,

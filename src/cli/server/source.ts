@@ -67,7 +67,7 @@ export const logUnreachableKinds = (log: ServerLog, { parts }: LoadedModules): v
   if (kinds.length === 0) return;
   log("warn", "kinds-not-met", {
     kinds,
-    what: "Nothing links to these kinds, so no client meets what they offer. Name them in the `kinds` of another's link, or give them another `per`.",
+    what: "Nothing links to these kinds, so no client meets what they offer. Name each as the `kind` of another's link, or among its `kinds`, or give it another `per`.",
   });
 };
 

@@ -171,6 +171,51 @@ describe("a stage over Theater servers of several years", () => {
     });
   });
 
+  test("whoever is attended is followed before others, and asked about where no more are followed", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { followed: 2, pollMs: 5 } });
+    const heard = new Set<string>();
+    const undo = stage.watch(({ actor, what }) => void (what === "changed" && heard.add(actor)));
+    const actors = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
+    const others = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
+    await until("two are followed", () => [...actors, ...others].filter(({ followers }) => followers.size > 0).length === 2);
+    const ends = actors.map(({ id }) => stage.attend?.(id));
+    await until("two of them are", () => actors.filter(({ followers }) => followers.size > 0).length === 2);
+    for (const { id } of others) await stage.state(id);
+    assert.deepEqual(
+      others.filter(({ followers }) => followers.size > 0),
+      [],
+    );
+    assert.deepEqual(heard, new Set());
+    for (const actor of actors) actor.send([1]);
+    await until("each has changed", () => heard.size === actors.length);
+    for (const end of ends) end?.();
+    await until("others are followed again", async () => {
+      for (const { id } of others) await stage.state(id);
+      return actors.every(({ followers }) => followers.size === 0);
+    });
+    undo();
+  });
+
+  test("what an attended actor did before it could be followed is noticed", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const heard: StageChange[] = [];
+    const undo = stage.watch((change) => void heard.push(change));
+    const release = mock.holdBack("SubscribeToActor");
+    const actor = mock.actors.make(manifest, null);
+    assert.ok(actor !== undefined);
+    const end = stage.attend?.(actor.id);
+    await until("it is to be followed", () => actor.followers.size === 1);
+    // As if it had happened before.
+    actor.followers.clear();
+    actor.send([1]);
+    release();
+    await until("the change is noticed", () => heard.some((change) => change.actor === actor.id && change.what === "changed"));
+    end?.();
+    undo();
+  });
+
   test("no more channels than may be", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port, limits: { channels: 1 } });

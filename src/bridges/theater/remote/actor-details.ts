@@ -112,6 +112,12 @@ export class ActorDetails {
     return actors.map(({ id }) => (this.#chains.get(id)?.halted === undefined ? "RUNNING" : "PAUSED"));
   }
 
+  /** Differs from an earlier answer if the actor has done anything in between. Undefined: the server did not say. */
+  async activity(id: string): Promise<string | undefined> {
+    const metrics = await this.#metrics(id);
+    return metrics === null ? undefined : JSON.stringify([metrics.operations, metrics.failedOperations, metrics.lastAt]);
+  }
+
   /** An actor that the server no longer knows has ended since it was listed. */
   async #status(id: string): Promise<StageStatus> {
     const answer = await this.#commands.read({ type: "GetActorStatus", id }).catch((error: unknown) => {

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import type { Stage, StageChange, StageCode } from "../../src/bridges/theater/stage.ts";
+import { startMock } from "./mock/server.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 
@@ -169,6 +170,35 @@ describe("a stage over Theater servers of several years", () => {
       await stage.events(first.id, { limit: 1 });
       return followed() === 0;
     });
+  });
+
+  test("the statuses of a list are asked for on several connections at once", async () => {
+    const ids = Array.from({ length: 9 }, (_, index) => `0b1c0000-0000-4000-8000-00000000000${index}`);
+    const waiting: (() => void)[] = [];
+    const asked: unknown[] = [];
+    await using mock = await startMock({
+      codec: "fragmenting",
+      commands: {
+        ListActors: () => ({ ActorList: { actors: ids.map((id) => [id, "echo"]) } }),
+        async GetActorStatus({ id }) {
+          asked.push(id);
+          // The first shows that the server reports pauses. After it, four at a time.
+          if (asked.length > 1) await new Promise<void>((resolve) => waiting.push(resolve));
+          if (typeof id !== "string") throw new Error("no id");
+          return { ActorStatus: { id, status: "Failed", paused: id === ids[3] } };
+        },
+      },
+    });
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting" });
+    const list = stage.list(100);
+    for (let left = 8; left > 0; left -= 4) {
+      await until("four wait", () => waiting.length === 4);
+      for (const go of waiting.splice(0)) go();
+    }
+    assert.deepEqual(
+      (await list).map(({ status }) => status),
+      ids.map((id) => (id === ids[3] ? "PAUSED" : "FAILED")),
+    );
   });
 
   test("whoever is attended is followed before others, and asked about where no more are followed", async () => {

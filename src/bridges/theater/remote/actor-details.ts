@@ -103,10 +103,12 @@ export class ActorDetails {
   /** For a list. Whether an upstream actor is paused is known only if its events were read. */
   async statuses(actors: readonly ListedActor[]): Promise<readonly StageStatus[]> {
     const statuses: StageStatus[] = [];
-    for (const { id } of actors) {
-      // The first answer shows whether the others are worth requesting.
-      if (statuses.length === 0 || this.#reportsPauses) statuses.push(await this.#status(id));
-      else statuses.push("RUNNING");
+    // The first answer shows whether the others are worth requesting.
+    let size = 1;
+    while (statuses.length < actors.length && (statuses.length === 0 || this.#reportsPauses)) {
+      const batch = actors.slice(statuses.length, statuses.length + size);
+      statuses.push(...(await Promise.all(batch.map(({ id }) => this.#status(id)))));
+      size = this.#settings.limits.connections;
     }
     if (this.#reportsPauses) return statuses;
     return actors.map(({ id }) => (this.#chains.get(id)?.halted === undefined ? "RUNNING" : "PAUSED"));

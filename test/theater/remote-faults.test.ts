@@ -7,6 +7,7 @@ import { SimulatedClock, SimulatedEntropy, until } from "../../src/testing/index
 import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import type { Stage, StageChange, StageCode } from "../../src/bridges/theater/stage.ts";
 import { encoded, framed } from "./mock/frames.ts";
+import { startMock } from "./mock/server.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 import { onLoopback } from "../on-loopback.ts";
@@ -324,6 +325,42 @@ describe("a stage over a Theater server that fails", () => {
       (await stage.list(10)).map((actor) => actor.id),
       [id],
     );
+  });
+
+  for (const error of ["ActorNotFound", "ActorNotRunning"]) {
+    test(`a subscription that is refused (${error}) leaves no connection open`, async () => {
+      const id = "0b1c0000-0000-4000-8000-000000000001";
+      const commands = {
+        ListActors: () => ({ ActorList: { actors: [[id, "echo"]] } }),
+        SubscribeToActor: () => ({ Error: { error } }),
+      };
+      await using mock = await startMock({ codec: "fragmenting", commands });
+      await using stage = remoteStage({ port: mock.port, codec: "fragmenting", limits: { pollMs: 1 } });
+      const undo = stage.watch(() => undefined);
+      await until("it was tried ten times", () => count(mock.heard, "SubscribeToActor") >= 10);
+      assert.ok(mock.connections <= 3, `${mock.connections}`);
+      undo();
+    });
+  }
+
+  test("an actor that was stopped while the list was read is not followed again", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { pollMs: 5, freshMs: 60_000 } });
+    const undo = stage.watch(() => undefined);
+    const actor = mock.actors.make(manifest, null);
+    assert.ok(actor !== undefined);
+    await until("it is followed", () => actor.followers.size === 1);
+    // A connection besides the one that waits for the list.
+    await Promise.all([stage.state(actor.id), stage.state(actor.id)]);
+    const release = mock.holdBack("ListActors");
+    const before = count(mock.heard, "ListActors");
+    await until("the list is read, with it", () => count(mock.heard, "ListActors") > before);
+    const followed = count(mock.heard, "SubscribeToActor");
+    await stage.stop(actor.id);
+    release();
+    await until("the list is read again", () => count(mock.heard, "ListActors") >= before + 4);
+    assert.equal(count(mock.heard, "SubscribeToActor"), followed);
+    undo();
   });
 
   test("disposing ends what waits and leaves no connection", async () => {

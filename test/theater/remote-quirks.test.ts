@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { remoteStage } from "../../src/bridges/theater/remote/remote-stage.ts";
 import type { Stage, StageChange, StageCode } from "../../src/bridges/theater/stage.ts";
+import { startMock } from "./mock/server.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
 
@@ -169,6 +170,80 @@ describe("a stage over Theater servers of several years", () => {
       await stage.events(first.id, { limit: 1 });
       return followed() === 0;
     });
+  });
+
+  test("the statuses of a list are asked for on several connections at once", async () => {
+    const ids = Array.from({ length: 9 }, (_, index) => `0b1c0000-0000-4000-8000-00000000000${index}`);
+    const waiting: (() => void)[] = [];
+    const asked: unknown[] = [];
+    await using mock = await startMock({
+      codec: "fragmenting",
+      commands: {
+        ListActors: () => ({ ActorList: { actors: ids.map((id) => [id, "echo"]) } }),
+        async GetActorStatus({ id }) {
+          asked.push(id);
+          // The first shows that the server reports pauses. After it, four at a time.
+          if (asked.length > 1) await new Promise<void>((resolve) => waiting.push(resolve));
+          if (typeof id !== "string") throw new Error("no id");
+          return { ActorStatus: { id, status: "Failed", paused: id === ids[3] } };
+        },
+      },
+    });
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting" });
+    const list = stage.list(100);
+    for (let left = 8; left > 0; left -= 4) {
+      await until("four wait", () => waiting.length === 4);
+      for (const go of waiting.splice(0)) go();
+    }
+    assert.deepEqual(
+      (await list).map(({ status }) => status),
+      ids.map((id) => (id === ids[3] ? "PAUSED" : "FAILED")),
+    );
+  });
+
+  test("whoever is attended is followed before others, and asked about where no more are followed", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { followed: 2, pollMs: 5 } });
+    const heard = new Set<string>();
+    const undo = stage.watch(({ actor, what }) => void (what === "changed" && heard.add(actor)));
+    const actors = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
+    const others = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
+    await until("two are followed", () => [...actors, ...others].filter(({ followers }) => followers.size > 0).length === 2);
+    const ends = actors.map(({ id }) => stage.attend?.(id));
+    await until("two of them are", () => actors.filter(({ followers }) => followers.size > 0).length === 2);
+    for (const { id } of others) await stage.state(id);
+    assert.deepEqual(
+      others.filter(({ followers }) => followers.size > 0),
+      [],
+    );
+    assert.deepEqual(heard, new Set());
+    for (const actor of actors) actor.send([1]);
+    await until("each has changed", () => heard.size === actors.length);
+    for (const end of ends) end?.();
+    await until("others are followed again", async () => {
+      for (const { id } of others) await stage.state(id);
+      return actors.every(({ followers }) => followers.size === 0);
+    });
+    undo();
+  });
+
+  test("what an attended actor did before it could be followed is noticed", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const heard: StageChange[] = [];
+    const undo = stage.watch((change) => void heard.push(change));
+    const release = mock.holdBack("SubscribeToActor");
+    const actor = mock.actors.make(manifest, null);
+    assert.ok(actor !== undefined);
+    const end = stage.attend?.(actor.id);
+    await until("it is to be followed", () => actor.followers.size === 1);
+    // As if it had happened before.
+    actor.followers.clear();
+    actor.send([1]);
+    release();
+    await until("the change is noticed", () => heard.some((change) => change.actor === actor.id && change.what === "changed"));
+    end?.();
+    undo();
   });
 
   test("no more channels than may be", async () => {

@@ -150,6 +150,11 @@ export interface Stage extends AsyncDisposable {
   event(eventId: string): Promise<StageEvent | undefined>;
   /** Calls `listener` at most once per change. Returns a function that removes it. */
   watch(listener: (change: StageChange) => void): () => void;
+  /**
+   * For stages that can report the changes of some actors only: those of this one, given by its id, are reported before others'. Returns
+   * a function that ends this.
+   */
+  attend?(id: string): () => void;
 }
 
 /** One event as Theater's protocol has it, in the order of its keys. */

@@ -83,9 +83,9 @@ const restartActor = defineTool(
   "restart_actor",
   {
     title: "Restart actor",
-    description: "Restart a running actor; one that is paused resumes. It keeps its ID and its state",
+    description: "Restart a running actor",
     input: object({ actor_id: string("ID of the actor to restart") }, ["actor_id"]),
-    output: object({ actor_id: string("ID of the actor"), status: STATUS }, ["actor_id", "status"]),
+    output: object({ actor_id: string("ID of the actor, the same as before"), status: STATUS }, ["actor_id", "status"]),
     annotations: ADDITIVE,
   },
   async ({ stage }, args) => {

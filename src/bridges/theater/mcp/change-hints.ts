@@ -59,12 +59,12 @@ type Listener = (change: StageChange) => void;
 
 /** Shares one watch of the stage among all listeners. It lasts only while there are any, since a remote stage polls while watched. */
 export class ChangeHints {
-  readonly #stage: Pick<Stage, "watch">;
+  readonly #stage: Pick<Stage, "watch" | "attend">;
   readonly #all = new Set<Listener>();
   readonly #byActor = new MultiMap<string, Listener>();
   #undo: (() => void) | undefined;
 
-  constructor(stage: Pick<Stage, "watch">) {
+  constructor(stage: Pick<Stage, "watch" | "attend">) {
     this.#stage = stage;
   }
 
@@ -84,10 +84,17 @@ export class ChangeHints {
     const own: Listener = (change) => listener(change);
     this.#byActor.put(actor, own);
     this.#start();
+    const undo = this.attend(actor);
     return () => {
+      undo();
       this.#byActor.take(actor, own);
       this.#stopIfUnused();
     };
+  }
+
+  /** A listener to all changes needs those of this actor. Returns a function that ends this. */
+  attend(actor: string): () => void {
+    return this.#stage.attend?.(actor) ?? (() => undefined);
   }
 
   close(): void {

@@ -27,17 +27,12 @@ export const RESOURCES: readonly Offer[] = [
   resourceOffer("actors", { uri: ACTORS_URI }, "Actors", "List of all running actors in the Theater system"),
   resourceOffer("actor", { uriTemplate: "theater://actor/{actor_id}" }, "Actor", "Detailed information about a specific actor"),
   resourceOffer("state", { uriTemplate: "theater://actor/{actor_id}/state" }, "Actor state", "Current state of a specific actor"),
-  resourceOffer(
-    "events",
-    { uriTemplate: "theater://events/{actor_id}" },
-    "Events",
-    "Event chain for a specific actor: its last 1,000 events, oldest first",
-  ),
+  resourceOffer("events", { uriTemplate: "theater://events/{actor_id}" }, "Events", "Event chain for a specific actor"),
   resourceOffer(
     "earlier",
     { uriTemplate: "theater://events/{actor_id}?before={before}" },
     "Earlier events",
-    "The same, of what was before the event whose ID is `before`",
+    "Event chain for a specific actor, before the event whose ID is `before`",
   ),
   resourceOffer("event", { uriTemplate: "theater://event/{event_id}" }, "Event", "Specific event by its unique ID"),
   resourceOffer(

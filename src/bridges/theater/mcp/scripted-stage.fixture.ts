@@ -36,6 +36,8 @@ export class ScriptedStage implements Stage {
   readonly closed: string[] = [];
   /** Errors that methods throw. */
   readonly failing = new Map<keyof Stage, StageError>();
+  /** The actors that are attended, each as often as it is. */
+  readonly attended: string[] = [];
   readonly #listeners = new Set<(change: StageChange) => void>();
   /** Requests and opens wait until it settles. */
   blocked: Promise<void> | undefined;
@@ -206,6 +208,11 @@ export class ScriptedStage implements Stage {
     const own = (change: StageChange): void => listener(change);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
+  }
+
+  attend(id: string): () => void {
+    this.attended.push(id);
+    return () => void this.attended.splice(this.attended.indexOf(id), 1);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

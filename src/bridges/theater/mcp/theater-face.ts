@@ -42,7 +42,7 @@ const INSTRUCTIONS = `Theater runs actors: each has a state of its own, handles 
 - start_actor begins one from a manifest (a path, or the manifest's own text). An actor_id is the id it gives, or the actor's unique name.
 - send_message tells an actor something; request_message asks and waits for the response. Data is base64 of the bytes the actor expects, often of JSON text.
 - open_channel begins a conversation: send_on_channel speaks, receive_on_channel takes what the actor said since. A channel is yours alone and ends when the actor ends, when it is closed, or after ten minutes without a call.
-- An actor whose handling fails is PAUSED with its last state. theater://events/{actor_id} says after which event; restart_actor resumes it.`;
+- An actor whose handling fails is PAUSED with its last state. theater://events/{actor_id} says after which event; restart_actor resumes it. A restarted actor keeps its id and its state.`;
 
 // The most that MCP allows in one answer.
 const MAX_VALUES = 100;

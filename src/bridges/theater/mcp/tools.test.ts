@@ -50,7 +50,7 @@ describe("the tools", () => {
     );
     for (const [name, [description, required, properties]] of Object.entries(SPECIFIED)) {
       const definition = catalogue.tools.find((tool) => tool.name === name)?.definition;
-      assert.ok(assertText(definition?.["description"]).startsWith(description), name);
+      assert.equal(definition?.["description"], description, name);
       const schema = definition?.["inputSchema"];
       assert.ok(typeof schema === "object" && schema !== null && "properties" in schema && "required" in schema);
       assert.deepEqual(schema.required, required, name);

@@ -119,6 +119,27 @@ describe("subscribed to an actor", () => {
     assert.equal(subscriber.notifications(), 1);
   });
 
+  test("an actor is attended under its id and name, for as long as that lasts", async () => {
+    await using fixture = faceFixture();
+    const first = fixture.stage.add("counter");
+    const subscribers = [
+      subscribe(fixture, "resources/events", { actor_id: first }),
+      subscribe(fixture, "resources/state", { actor_id: "counter" }),
+      subscribe(fixture, "resources/actors", {}),
+    ];
+    await settle();
+    assert.deepEqual(fixture.stage.attended, [first, first]);
+    await fixture.call("stop_actor", { actor_id: first });
+    const { actor_id: second } = await fixture.call("start_actor", { manifest: "m", name: "counter" });
+    await settle();
+    assert.deepEqual(fixture.stage.attended, [first, second]);
+    for (const { undo } of subscribers) undo();
+    assert.deepEqual(fixture.stage.attended, []);
+    subscribe(fixture, "resources/state", { actor_id: "counter" }).undo();
+    await settle();
+    assert.deepEqual(fixture.stage.attended, []);
+  });
+
   test("a change while the name is being resolved is reported", async () => {
     await using fixture = faceFixture();
     const id = fixture.stage.add("counter");

@@ -77,7 +77,7 @@ export class ChangePolls {
 /** Reports every change of one actor, given by its id or name. Returns a function that ends the watch. */
 function watchActor(stage: Pick<Stage, "actor">, hints: ChangeHints, idOrName: string, onChange: () => void): () => void {
   if (UUID.test(idOrName)) return hints.forActor(idOrName.toLowerCase(), onChange);
-  const watch = new NamedActorWatch(stage, idOrName, onChange);
+  const watch = new NamedActorWatch(stage, hints, idOrName, onChange);
   const undo = hints.forAll((change) => watch.onHint(change));
   return () => {
     watch.close();
@@ -88,16 +88,19 @@ function watchActor(stage: Pick<Stage, "actor">, hints: ChangeHints, idOrName: s
 /** Watches whichever actor has the name at the time. */
 class NamedActorWatch {
   readonly #stage: Pick<Stage, "actor">;
+  readonly #hints: ChangeHints;
   readonly #name: string;
   readonly #onChange: () => void;
   #id: string | undefined;
+  #undo: (() => void) | undefined;
   #hasEnded = false;
   #isResolving = false;
   #isHinted = false;
   #isClosed = false;
 
-  constructor(stage: Pick<Stage, "actor">, idOrName: string, onChange: () => void) {
+  constructor(stage: Pick<Stage, "actor">, hints: ChangeHints, idOrName: string, onChange: () => void) {
     this.#stage = stage;
+    this.#hints = hints;
     this.#name = idOrName;
     this.#onChange = onChange;
     void this.#resolve(false);
@@ -105,6 +108,7 @@ class NamedActorWatch {
 
   close(): void {
     this.#isClosed = true;
+    this.#undo?.();
   }
 
   onHint({ actor, what }: StageChange): void {
@@ -123,10 +127,15 @@ class NamedActorWatch {
       () => undefined,
     );
     this.#isResolving = false;
+    if (this.#isClosed) return;
     const isOther = found !== undefined && found !== this.#id;
-    if (isOther) this.#hasEnded = false;
-    this.#id = found ?? this.#id;
-    if (!this.#isClosed && ((isRepeated && isOther) || this.#isHinted)) this.#onChange();
+    if (isOther) {
+      this.#hasEnded = false;
+      this.#id = found;
+      this.#undo?.();
+      this.#undo = this.#hints.attend(found);
+    }
+    if ((isRepeated && isOther) || this.#isHinted) this.#onChange();
   }
 }
 

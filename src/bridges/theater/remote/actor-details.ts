@@ -103,13 +103,21 @@ export class ActorDetails {
   /** For a list. Whether an upstream actor is paused is known only if its events were read. */
   async statuses(actors: readonly ListedActor[]): Promise<readonly StageStatus[]> {
     const statuses: StageStatus[] = [];
-    for (const { id } of actors) {
-      // The first answer shows whether the others are worth requesting.
-      if (statuses.length === 0 || this.#reportsPauses) statuses.push(await this.#status(id));
-      else statuses.push("RUNNING");
+    // The first answer shows whether the others are worth requesting.
+    let size = 1;
+    while (statuses.length < actors.length && (statuses.length === 0 || this.#reportsPauses)) {
+      const batch = actors.slice(statuses.length, statuses.length + size);
+      statuses.push(...(await Promise.all(batch.map(({ id }) => this.#status(id)))));
+      size = this.#settings.limits.connections;
     }
     if (this.#reportsPauses) return statuses;
     return actors.map(({ id }) => (this.#chains.get(id)?.halted === undefined ? "RUNNING" : "PAUSED"));
+  }
+
+  /** Differs from an earlier answer if the actor has done anything in between. Undefined: the server did not say. */
+  async activity(id: string): Promise<string | undefined> {
+    const metrics = await this.#metrics(id);
+    return metrics === null ? undefined : JSON.stringify([metrics.operations, metrics.failedOperations, metrics.lastAt]);
   }
 
   /** An actor that the server no longer knows has ended since it was listed. */

@@ -28,6 +28,11 @@ export class ActorList {
     this.#notify = notify;
   }
 
+  /** Those of the newest list, and those started here since. Undefined: there is no list yet. */
+  get known(): { has(id: string): boolean; keys(): Iterable<string> } | undefined {
+    return this.#listed;
+  }
+
   /** Sorted by id. */
   async all(): Promise<readonly ListedActor[]> {
     const changes = this.#changes;

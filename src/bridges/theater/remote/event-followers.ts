@@ -3,7 +3,7 @@ import { StageError, type TheaterEvent } from "../stage.ts";
 import type { Push } from "../wire/responses.ts";
 import type { Connection } from "./connection.ts";
 import { delay, type Dialer } from "./dialer.ts";
-import { ConnectionError } from "./errors.ts";
+import { ConnectionError, isNotFound } from "./errors.ts";
 import type { Settings } from "./options.ts";
 
 /** A connection that is already subscribed. */
@@ -12,20 +12,30 @@ interface OpenSubscription {
   readonly closed: Promise<void>;
 }
 
+/** What a follower reports of its actor. */
+interface FollowerReport {
+  event(actor: string, event: TheaterEvent): void;
+  /** Events are reported from now on. Those before may have been missed. */
+  subscribed(actor: string): void;
+}
+
 /** A connection for one actor's events, since newer servers do not say which actor a push is about. Reconnects when it breaks. */
 class EventFollower {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
   readonly #actor: string;
-  readonly #onEvent: (event: TheaterEvent) => void;
+  readonly #report: FollowerReport;
+  readonly #onGone: () => void;
   readonly #stopped = new AbortController();
   #connection: Connection | undefined;
 
-  constructor(settings: Settings, dialer: Dialer, actor: string, onEvent: (event: TheaterEvent) => void) {
+  /** Calls `onGone` if the server has no such actor. */
+  constructor(settings: Settings, dialer: Dialer, actor: string, report: FollowerReport, onGone: () => void) {
     this.#settings = settings;
     this.#dialer = dialer;
     this.#actor = actor;
-    this.#onEvent = onEvent;
+    this.#report = report;
+    this.#onGone = onGone;
   }
 
   start(subscription?: OpenSubscription): void {
@@ -38,13 +48,14 @@ class EventFollower {
   }
 
   onPush(push: Push): void {
-    if (push.type === "ActorEvent") this.#onEvent(push.event);
-    else if (push.type === "ActorError" && push.failure.event !== undefined) this.#onEvent(push.failure.event);
+    if (push.type === "ActorEvent") this.#report.event(this.#actor, push.event);
+    else if (push.type === "ActorError" && push.failure.event !== undefined) this.#report.event(this.#actor, push.failure.event);
   }
 
   async #run(initial: OpenSubscription | undefined): Promise<void> {
     const { clock, limits, log, server } = this.#settings;
     const stopped = AbortSignal.any([this.#stopped.signal, this.#dialer.closing]);
+    if (stopped.aborted) initial?.connection.close();
     for (let subscription = initial; !stopped.aborted; subscription = undefined) {
       try {
         subscription ??= await this.#subscribe(stopped);
@@ -54,6 +65,7 @@ class EventFollower {
       } catch (error) {
         if (!(error instanceof StageError) && !(error instanceof ConnectionError)) throw error;
         if (!stopped.aborted) log("info", { event: "theater-not-followed", server, actor: this.#actor });
+        if (isNotFound(error)) return this.#onGone();
       }
       await delay(clock, limits.pollMs, stopped);
     }
@@ -63,44 +75,87 @@ class EventFollower {
     const { promise: closed, resolve: onEnded } = Promise.withResolvers<void>();
     const connection = await this.#dialer.dial({ push: (push) => this.onPush(push), ended: onEnded });
     this.#connection = connection;
-    if (!stopped.aborted) await connection.send({ type: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
+    if (stopped.aborted) return { connection, closed };
+    try {
+      await connection.send({ type: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
+    } catch (error) {
+      // A refusal leaves the connection open, and the next attempt has its own.
+      connection.close();
+      throw error;
+    }
+    this.#report.subscribed(this.#actor);
     return { connection, closed };
   }
 }
 
-/** The actors whose events are followed: the most recently used ones, up to a limit. */
+/** The actors whose events are followed, up to a limit: those that are attended, then the most recently used ones. */
 export class EventFollowers {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
-  readonly #onEvent: (actor: string, event: TheaterEvent) => void;
+  readonly #report: FollowerReport;
   readonly #followers = new Map<string, EventFollower>();
+  /** Actor → how often it is attended. */
+  readonly #attended = new Map<string, number>();
 
-  constructor(settings: Settings, dialer: Dialer, onEvent: (actor: string, event: TheaterEvent) => void) {
+  constructor(settings: Settings, dialer: Dialer, report: FollowerReport) {
     this.#settings = settings;
     this.#dialer = dialer;
-    this.#onEvent = onEvent;
+    this.#report = report;
   }
 
   get isFull(): boolean {
     return this.#followers.size >= this.#settings.limits.followed;
   }
 
-  /** Follows the actor and marks it as recently used. */
-  follow(actor: string): void {
-    const follower = this.#followers.get(actor) ?? this.create(actor);
-    const isNew = !this.#followers.has(actor);
-    this.#add(actor, follower);
-    if (isNew) follower.start();
+  /** Those that are to be followed before others. */
+  get attended(): readonly string[] {
+    return Array.from(this.#attended.keys());
   }
 
-  /** Adds a follower that already has its connection. */
+  isAttended(actor: string): boolean {
+    return this.#attended.has(actor);
+  }
+
+  isFollowed(actor: string): boolean {
+    return this.#followers.has(actor);
+  }
+
+  /** Prefers the actor to others, whenever it is followed, until the returned function is called. */
+  attend(actor: string): () => void {
+    this.#attended.set(actor, (this.#attended.get(actor) ?? 0) + 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const count = (this.#attended.get(actor) ?? 1) - 1;
+      if (count > 0) this.#attended.set(actor, count);
+      else this.#attended.delete(actor);
+    };
+  }
+
+  /** Follows the actor and marks it as recently used, unless only attended ones are followed and there is no room for it. */
+  follow(actor: string): void {
+    const known = this.#followers.get(actor);
+    const follower = known ?? this.create(actor);
+    if (this.#add(actor, follower) && known === undefined) follower.start();
+  }
+
+  /** Adds a follower that already has its connection, or closes it if there is no room for it. */
   adopt(actor: string, follower: EventFollower): void {
     this.drop(actor);
-    this.#add(actor, follower);
+    if (!this.#add(actor, follower)) follower.close();
   }
 
   create(actor: string): EventFollower {
-    return new EventFollower(this.#settings, this.#dialer, actor, (event) => this.#onEvent(actor, event));
+    const follower: EventFollower = new EventFollower(this.#settings, this.#dialer, actor, this.#report, () => {
+      if (this.#followers.get(actor) === follower) this.#followers.delete(actor);
+    });
+    return follower;
+  }
+
+  /** Drops those of actors that are not among these. */
+  keep(actors: { has(actor: string): boolean }): void {
+    for (const actor of Array.from(this.#followers.keys())) if (!actors.has(actor)) this.drop(actor);
   }
 
   drop(actor: string): void {
@@ -112,12 +167,15 @@ export class EventFollowers {
     for (const actor of Array.from(this.#followers.keys())) this.drop(actor);
   }
 
-  #add(actor: string, follower: EventFollower): void {
+  /** False if there is no room. */
+  #add(actor: string, follower: EventFollower): boolean {
     this.#followers.delete(actor);
-    for (const oldest of Array.from(this.#followers.keys())) {
-      if (this.#followers.size < this.#settings.limits.followed) break;
+    if (this.isFull) {
+      const oldest = Array.from(this.#followers.keys()).find((one) => !this.isAttended(one));
+      if (oldest === undefined) return false;
       this.drop(oldest);
     }
     this.#followers.set(actor, follower);
+    return true;
   }
 }

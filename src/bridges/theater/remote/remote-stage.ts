@@ -28,6 +28,32 @@ import { actorNotFound } from "./errors.ts";
 /** A stage over any Theater server. Connects on first use. Throws `InvalidRequest`. */
 export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));
 
+/** Notices what an actor did while its events were not followed. */
+class Activity {
+  readonly #read: () => Promise<string | undefined>;
+  readonly #onChange: () => void;
+  #last: string | undefined;
+  #previous: Promise<void> = Promise.resolve();
+
+  constructor(read: () => Promise<string | undefined>, onChange: () => void) {
+    this.#read = read;
+    this.#onChange = onChange;
+  }
+
+  /** One check at a time. Does not throw. */
+  check(): Promise<void> {
+    return (this.#previous = this.#previous.then(() => this.#check()));
+  }
+
+  async #check(): Promise<void> {
+    const now = await this.#read().catch(() => undefined);
+    if (now === undefined) return;
+    const isOther = this.#last !== undefined && this.#last !== now;
+    this.#last = now;
+    if (isOther) this.#onChange();
+  }
+}
+
 class RemoteStage implements Stage, Closable {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
@@ -41,6 +67,8 @@ class RemoteStage implements Stage, Closable {
   readonly #starter: ActorStarter;
   readonly #details: ActorDetails;
   readonly #events: RemoteEvents;
+  /** Of the attended actors. */
+  readonly #activities = new Map<string, Activity>();
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -48,9 +76,12 @@ class RemoteStage implements Stage, Closable {
     this.#commands = new CommandClient(settings, this.#dialer);
     this.#chains = new ChainCache(settings);
     this.#chainReader = new ChainReader(settings, this.#commands, this.#chains);
-    this.#followers = new EventFollowers(settings, this.#dialer, (actor, event) => {
-      this.#chains.append(actor, event);
-      this.#poller.notify({ actor, what: "changed" });
+    this.#followers = new EventFollowers(settings, this.#dialer, {
+      event: (actor, event) => {
+        this.#chains.append(actor, event);
+        this.#poller.notify({ actor, what: "changed" });
+      },
+      subscribed: (actor) => void this.#activities.get(actor)?.check(),
     });
     this.#actors = new ActorList(settings, this.#commands, (change) => this.#onChange(change));
     this.#poller = new ChangePoller(settings, () => this.#followAll(), this.#dialer.closing);
@@ -153,6 +184,24 @@ class RemoteStage implements Stage, Closable {
     };
   }
 
+  attend(actor: string): () => void {
+    const id = actor.toLowerCase();
+    const undo = this.#followers.attend(id);
+    if (!this.#activities.has(id)) {
+      const activity = new Activity(
+        () => this.#details.activity(id),
+        () => this.#poller.notify({ actor: id, what: "changed" }),
+      );
+      this.#activities.set(id, activity);
+      // Only then is what happens until the actor is followed noticed.
+      void activity.check().then(() => this.#activities.has(id) && this.#followers.follow(id));
+    }
+    return () => {
+      undo();
+      if (!this.#followers.isAttended(id)) this.#activities.delete(id);
+    };
+  }
+
   close(): Promise<void> {
     return this[Symbol.asyncDispose]();
   }
@@ -179,12 +228,18 @@ class RemoteStage implements Stage, Closable {
   }
 
   async #followAll(): Promise<void> {
-    const all = await this.#actors.all();
-    if (!this.#poller.hasListeners) return;
-    for (const { id } of all) {
+    await this.#actors.all();
+    // Not the list just read, which may be older than a start or an end.
+    const { known } = this.#actors;
+    if (!this.#poller.hasListeners || known === undefined) return;
+    this.#followers.keep(known);
+    const { attended } = this.#followers;
+    for (const id of attended) if (known.has(id)) this.#followers.follow(id);
+    for (const id of known.keys()) {
       if (this.#followers.isFull) break;
       this.#followers.follow(id);
     }
+    for (const id of attended) if (known.has(id) && !this.#followers.isFollowed(id)) await this.#activities.get(id)?.check();
   }
 
   #onChange(change: StageChange): void {

@@ -97,8 +97,7 @@ export {
 } from "./search-text.ts";
 export { ReceiptRecorder } from "./source.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
-export { andThen, andThenElse } from "./and-then.ts";
-export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
+export { andThen, andThenElse, inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
 export { isResumeOnly, markResumeOnly } from "./channel.ts";
 export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri-template.ts";
 export {

@@ -16,8 +16,7 @@ import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo } from ".
 import * as faults from "./engine-errors.ts";
 import { type Kind, kindFrom } from "./kind.ts";
 import { keyOf } from "./messages.ts";
-import type { VersionedState } from "./replay.ts";
-import { upcast } from "./migrate.ts";
+import { upcast, type VersionedState } from "./replay.ts";
 import type { Plan } from "./turn.ts";
 
 const UNCHANGED: readonly IndexChange[] = [];

@@ -12,7 +12,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo } from "../contract/internal.ts";
+import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo, omitUndefined } from "../contract/internal.ts";
 import * as faults from "./engine-errors.ts";
 import { type Kind, kindFrom } from "./kind.ts";
 import { keyOf } from "./messages.ts";
@@ -156,6 +156,5 @@ export const indexShape = ({ name, kind, fields, order, text, definition }: Inde
   kind,
   fields,
   definition,
-  ...(order === undefined ? {} : { order }),
-  ...(text === undefined ? {} : { text }),
+  ...omitUndefined({ order, text }),
 });

@@ -63,9 +63,11 @@ export function receive(actions: Actions, state: object, message: Message, life 
     const checked = readArgs(action, message.args);
     if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
     args = checked.value;
-    const isFree = action.choices === undefined && action.confirm === undefined;
-    const held = isFree ? undefined : heldBack(action, readOnly(state), args, viewer, message);
-    if (held !== undefined) return { reply: held };
+    if (action.choices !== undefined || action.confirm !== undefined) {
+      const readable = readOnly(state);
+      const held = outOfChoice(action, readable, args, viewer) ?? unconfirmed(action, readable, args, viewer, message);
+      if (held !== undefined) return { reply: held };
+    }
   } catch (error) {
     return { reply: outcome(action, error, actions.misfit, state) };
   }
@@ -73,7 +75,7 @@ export function receive(actions: Actions, state: object, message: Message, life 
   if (handler.kind === "run") return run(actions, action, handler.run, new TurnContext(state, message, args, viewer, actions, life, seq));
   if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to), message.at) };
   if (handler.kind === "undo") return (engine) => undo(actions, handler.plan, state, message, viewer, life, seq, engine);
-  return (engine) => work(actions, action, handler.work, new WorkingContext(state, message, args, viewer, actions, life, seq, engine));
+  return (engine) => work(actions, action, handler.work, new WorkingContext(engine, state, message, args, viewer, actions, life, seq));
 }
 
 /** Takes back the caller's last turn: its record says which, so that the one before it comes next. */
@@ -96,11 +98,6 @@ async function undo(
   const { reply = { ok: `Undone: ${tool}.` }, record } = turn;
   if (reply !== "later" && !hasOwn(reply, "ok")) return turn;
   return { ...turn, reply, record: { undone, ...(record !== undefined && { record }) } };
-}
-
-/** Why a call that fits its schema does not run: an argument that is not among its choices, or a confirmation. */
-function heldBack(action: Action, state: object, args: unknown, viewer: ActorViewer, message: Message): Reply | undefined {
-  return outOfChoice(action, state, args, viewer) ?? unconfirmed(action, state, args, viewer, message);
 }
 
 /** A pure read of a durable state (law 2). */
@@ -243,7 +240,8 @@ function receiveReply(actions: Actions, state: object, message: Message, life: s
   const respond = hasOwn(reply, "ok") ? handler.run : handler.refused;
   if (respond === undefined) return answered(call, reply);
   const viewer = actions.seen(returned.viewer ?? ANONYMOUS);
-  return handle(actions, handler, returned, respond, new ReplyContext(state, message, handler, returned, viewer, actions, life, seq));
+  const args = readReplyArgs(handler, returned.args);
+  return handle(actions, handler, returned, respond, new ReplyContext(returned, state, message, args, viewer, actions, life, seq));
 }
 
 /** The callers of a life have their replies when it ends, so what it requested is for none in the next one. */
@@ -294,17 +292,8 @@ const NOT_REFUSED: Refused = { code: "", message: "" };
 class ReplyContext extends TurnContext {
   readonly #returned: ReturnedReply;
 
-  constructor(
-    base: object,
-    message: Message,
-    handler: CompiledReply,
-    returned: ReturnedReply,
-    viewer: ActorViewer,
-    kind: KindOfTurn,
-    life: string,
-    seq: number,
-  ) {
-    super(base, message, readReplyArgs(handler, returned.args), viewer, kind, life, seq);
+  constructor(returned: ReturnedReply, ...turn: ConstructorParameters<typeof TurnContext>) {
+    super(...turn);
     this.#returned = returned;
   }
   /** What the other actor replied; null if it refused. */

@@ -434,17 +434,9 @@ export class TurnContext implements RunContext<object, unknown> {
 /** A turn in the making that may wait. Its draft is open until the work ends. */
 export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
   readonly #engine: Context;
-  constructor(
-    base: object,
-    message: Message,
-    args: unknown,
-    viewer: ActorViewer,
-    kind: KindOfTurn,
-    life: string,
-    seq: number,
-    engine: Context,
-  ) {
-    super(base, message, args, viewer, kind, life, seq);
+
+  constructor(engine: Context, ...turn: ConstructorParameters<typeof TurnContext>) {
+    super(...turn);
     this.#engine = engine;
   }
   get signal(): AbortSignal {

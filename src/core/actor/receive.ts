@@ -26,15 +26,16 @@ import {
 import { describeIssues } from "../schema/index.ts";
 import type { Action, CompiledReply } from "./actions.ts";
 import { badTurn, explained, type Misfit } from "./author-errors.ts";
-import { invalid, outOfChoice, readArgs, whyOff } from "./availability.ts";
+import { outOfChoice, whyOff } from "./availability.ts";
 import { frozenOf } from "./containers.ts";
 import type { Refused } from "./context.ts";
 import { actionOf, readReplyArgs, returnedReply, type ReturnedReply, settledMessage, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import { unconfirmed } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
-import { ForwardedMark, Later, refused, SettledMark, unknownAction } from "./replies.ts";
+import { ForwardedMark, invalid, Later, refused, SettledMark, unknownAction } from "./replies.ts";
 import type { SeenBy } from "./roles.ts";
+import { readArgs } from "./schema.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, type Caller, type KindOfTurn, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 import { findUndo, type UndoPlan } from "./undo.ts";

@@ -1,6 +1,7 @@
 // Owns: what author code replies with: content blocks, bytes, refusals, or a promise of a later reply. Does not own: the reply's way to a client (mcp/gateway).
 import { type JsonObject, BLOB, CONTENT, type Content, type Json, type Reply } from "../contract/index.ts";
 import { isBase64, REFUSAL } from "../contract/internal.ts";
+import { describeIssues, type Issue, listIssues } from "../schema/index.ts";
 import { badTurn } from "./author-errors.ts";
 import { toJson } from "./to-json.ts";
 
@@ -141,4 +142,9 @@ export function refused(code: string, message: string, data?: Json): Reply {
 /** The reply to an action that does not exist. A hidden one gets the same (law 3). */
 export function unknownAction(action: string): Reply {
   return refused("UNKNOWN", `There is no ${action} here.`);
+}
+
+/** The refusal of arguments that do not fit, with each path and what was expected there. */
+export function invalid(issues: readonly Issue[]): Reply {
+  return refused("INVALID", `Invalid arguments: ${describeIssues(issues)}.`, { issues: listIssues(issues) });
 }

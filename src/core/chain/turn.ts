@@ -29,11 +29,11 @@ import {
 } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./engine-errors.ts";
-import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
+import { atMostBytes, check, checkJson, checkReply, exactBytes, freezeNew } from "./json-check.ts";
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
 import { checkAction, keyOf, storedViewer } from "./messages.ts";
 import { diffChanges } from "./patch.ts";
-import { answersIn, answerTo, checkJson, checkReply, settlePending, stepsIn } from "./replies.ts";
+import { answersIn, answerTo, settlePending, stepsIn } from "./replies.ts";
 
 export const OK_NULL: Reply = { ok: null };
 const NOTHING: readonly never[] = [];

@@ -38,13 +38,12 @@ export {
   asReplay,
   sameClaims,
 } from "./actor.ts";
-export { storedContext } from "./chain.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { argumentNames, hasOpenKeyword, namedArguments, namesMember } from "./surface.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
-export { charactersIn, EventPages, newestWithin } from "./chain.ts";
+export { charactersIn, EventPages, newestWithin, storedContext } from "./chain.ts";
 export {
   comparePositions,
   INDEX_LIMITS,

@@ -386,13 +386,10 @@ export class Outbox {
   }
 
   #again(channel: Channel, afterMs: number): void {
-    if (!this.#closed) this.#after(afterMs, () => this.#schedule(channel));
-  }
-
-  #after(ms: number, run: () => void): void {
-    const undo = this.#host.clock.after(ms, () => {
+    if (this.#closed) return;
+    const undo = this.#host.clock.after(afterMs, () => {
       this.#undos.delete(undo);
-      run();
+      this.#schedule(channel);
     });
     this.#undos.add(undo);
   }

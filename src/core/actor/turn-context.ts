@@ -23,7 +23,7 @@ import {
 } from "../contract/index.ts";
 import {
   capabilityNeeded,
-  closestMatch,
+  didYouMean,
   DirtyPaths,
   kindOf,
   missingActorRefusal,
@@ -337,13 +337,8 @@ export class TurnContext implements RunContext<object, unknown> {
   #replyArgs({ to, action }: Outgoing, name: string, args: unknown): Json | undefined {
     const { replies } = this.#kind;
     const handler = replies.get(name);
-    if (handler === undefined) {
-      const names = [...replies.keys()];
-      const meant = closestMatch(name, names);
-      throw badTurn(
-        `request(): there is no ${JSON.stringify(name)} in \`replies\`${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`}`,
-      );
-    }
+    if (handler === undefined)
+      throw badTurn(`request(): there is no ${JSON.stringify(name)} in \`replies\`${didYouMean(name, [...replies.keys()])}`);
     const { of } = handler;
     if (kindOf(to) !== of.kind || action !== of.action)
       throw badTurn(

@@ -115,6 +115,7 @@ export {
   LIMIT,
   firstInvalidField,
   closestMatch,
+  didYouMean,
   OBJECT,
   OFFERED,
   SIZE,

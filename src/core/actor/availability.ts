@@ -11,7 +11,6 @@ import {
   setOwn,
   unavailableMessage,
 } from "../contract/internal.ts";
-import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
@@ -19,8 +18,7 @@ import type { Availability } from "./definition.ts";
 import { type CompiledLink, targetOf } from "./links.ts";
 import { hasRole } from "./roles.ts";
 import { readOnly } from "./read-only.ts";
-import { refused, unknownAction } from "./replies.ts";
-import type { Checked } from "./schema.ts";
+import { invalid, refused, unknownAction } from "./replies.ts";
 
 // ── inside a turn (law 3) ───────────────────────────────────────────────────
 
@@ -50,17 +48,6 @@ export function offBy(action: Action, state: object, viewer: ActorViewer): "enab
   const { allow, enabled } = action;
   const isAllowed = allow === undefined || hasRole(allow, viewer);
   return isAllowed || enabled?.({ state, viewer }) === false ? "enabled" : "allow";
-}
-
-/** The arguments as the author gets them, or the issues for `invalid`. */
-export function readArgs(action: Action, args: unknown): Checked {
-  return action.input === undefined ? { value: args } : action.input(args ?? {});
-}
-
-/** The refusal `INVALID`, with each path and what was expected there. */
-export function invalid(issues: Checked["issues"]): Reply {
-  const list = issues ?? [];
-  return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, { issues: listIssues(list) });
 }
 
 /** The values an argument may have now, from `choices`; throws `OUT_OF_ORDER` unless they are a list of texts. */

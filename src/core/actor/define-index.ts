@@ -1,7 +1,7 @@
 // Owns: `index()`: what an author writes to find actors by their contents, and its checks. Does not own: maintaining an index
 // (core/engine), its queries (core/contract).
 import { type Behaviour, type Frozen, type Index, type IndexVisibility, TroupeError, type Viewer } from "../contract/index.ts";
-import { INDEX_LIMITS } from "../contract/internal.ts";
+import { INDEX_LIMITS, omitUndefined } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import { checkProperties, requireProperties } from "./validate-definition.ts";
 
@@ -125,8 +125,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     name,
     kind: kind.kind,
     fields,
-    ...(order !== undefined && { order }),
-    ...(text !== undefined && { text }),
+    ...omitUndefined({ order, text }),
     // The text of `where` is only a hint that rows may differ. What is rebuilt too often costs time, and is never wrong.
     definition: JSON.stringify([
       FORMAT,
@@ -139,10 +138,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
       version,
     ]),
     visible,
-    ...(uri !== undefined && { uri }),
-    ...(tool !== undefined && { tool }),
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
+    ...omitUndefined({ uri, tool, title, description }),
     includes: source === undefined ? () => true : (state, key) => isIncluded(name, source({ state, key })),
   } satisfies Index);
 }

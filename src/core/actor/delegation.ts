@@ -1,5 +1,5 @@
 // Owns: the context that a forwarded message carries and its reply brings back: which call waits, and the actors on the way. Does not own:
-// sending it (turn-context.ts), what its reply does (receive-reply.ts).
+// sending it (turn-context.ts), what its reply does (receive.ts).
 import { type ActorId, isJsonObject, type Json, type Message, type Reply, type ActorViewer } from "../contract/index.ts";
 import { hasOwn, isActorViewer, isReplyAction, isTexts, omitUndefined, REPLY_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";

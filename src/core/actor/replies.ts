@@ -1,6 +1,7 @@
 // Owns: what author code replies with: content blocks, bytes, refusals, or a promise of a later reply. Does not own: the reply's way to a client (mcp/gateway).
-import { type JsonObject, BLOB, CONTENT, type Content, isJsonObject, type Json, type Reply } from "../contract/index.ts";
-import { invalidInBlock, isBase64, isContent, REFUSAL } from "../contract/internal.ts";
+import { type JsonObject, BLOB, CONTENT, type Content, type Json, type Reply } from "../contract/index.ts";
+import { isBase64, REFUSAL } from "../contract/internal.ts";
+import { describeIssues, type Issue, listIssues } from "../schema/index.ts";
 import { badTurn } from "./author-errors.ts";
 import { toJson } from "./to-json.ts";
 
@@ -54,16 +55,6 @@ export function blob(bytes: Uint8Array | string): Blob {
   if (typeof bytes !== "string") return { [BLOB]: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
   if (!isBase64(bytes)) throw badTurn("blob() was given text that is not base64, which clients refuse: give it the bytes.");
   return { [BLOB]: bytes };
-}
-
-/** The value itself. Throws `BAD_TURN` for a content block that clients cannot read: they would refuse the whole reply. */
-export function checkContent(value: Json, name: string): Json {
-  if (!isContent(value)) return value;
-  for (const [at, block] of value[CONTENT].entries()) {
-    const wrong = isJsonObject(block) ? invalidInBlock(block) : undefined;
-    if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
-  }
-  return value;
 }
 
 /** What `ctx.later()` returns: a later turn answers the caller, and the mailbox continues. */
@@ -151,4 +142,9 @@ export function refused(code: string, message: string, data?: Json): Reply {
 /** The reply to an action that does not exist. A hidden one gets the same (law 3). */
 export function unknownAction(action: string): Reply {
   return refused("UNKNOWN", `There is no ${action} here.`);
+}
+
+/** The refusal of arguments that do not fit, with each path and what was expected there. */
+export function invalid(issues: readonly Issue[]): Reply {
+  return refused("INVALID", `Invalid arguments: ${describeIssues(issues)}.`, { issues: listIssues(issues) });
 }

@@ -1,7 +1,7 @@
 // Owns: the roles that a kind's `allow` defines: who has them, what offers are for them alone, and the caller as actors see it. Does not
 // own: when offers are decided (availability.ts), claims (mcp/transport/auth).
 import { type ActorViewer, type Json, TroupeError, type Viewer } from "../contract/index.ts";
-import { closestMatch, getOwn, isTexts } from "../contract/internal.ts";
+import { didYouMean, getOwn, isTexts } from "../contract/internal.ts";
 import { outOfOrder, wrongResult } from "./author-errors.ts";
 import type { AnyDefinition, AnyRole } from "./any-definition.ts";
 import type { RoleContext } from "./definition.ts";
@@ -78,10 +78,8 @@ export class Roles {
 
   #unknown(name: string, where: string): never {
     const all = [...this.#roles.keys()];
-    const meant = closestMatch(name, all);
-    const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
     const there = all.length === 0 ? "The kind has no `allow`: define its roles there." : `There are ${all.join(", ")}.`;
-    throw new TroupeError("BAD_DEFINITION", `${where}: there is no role ${JSON.stringify(name)}${instead} ${there}`);
+    throw new TroupeError("BAD_DEFINITION", `${where}: there is no role ${JSON.stringify(name)}${didYouMean(name, all)} ${there}`);
   }
 
   /** The names of the roles that the caller has. One whose function throws, or returns no boolean, is reported once, and not had. */

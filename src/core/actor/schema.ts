@@ -21,6 +21,11 @@ export type Checked = { readonly value: unknown; readonly issues?: undefined } |
 /** Compiled once, with the definition. */
 export type Check = (value: unknown) => Checked;
 
+/** The arguments as the author gets them, or the issues for `invalid`. */
+export function readArgs({ input }: { readonly input: Check | undefined }, args: unknown): Checked {
+  return input === undefined ? { value: args } : input(args ?? {});
+}
+
 /** A validator from a Standard Schema or a plain JSON Schema; throws `BAD_DEFINITION`. */
 export function compileCheck(schema: object, where: string): Check {
   if (isStandard(schema)) return standardCheck(schema, where);

@@ -5,8 +5,8 @@ import { nextCronTime } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
-import { readArgs } from "./availability.ts";
 import type { WakeOptions } from "./context.ts";
+import { readArgs } from "./schema.ts";
 import { toJson } from "./to-json.ts";
 
 /** What setting a timer needs of the kind. */

@@ -23,7 +23,7 @@ import {
 } from "../contract/index.ts";
 import {
   capabilityNeeded,
-  closestMatch,
+  didYouMean,
   DirtyPaths,
   kindOf,
   missingActorRefusal,
@@ -337,13 +337,8 @@ export class TurnContext implements RunContext<object, unknown> {
   #replyArgs({ to, action }: Outgoing, name: string, args: unknown): Json | undefined {
     const { replies } = this.#kind;
     const handler = replies.get(name);
-    if (handler === undefined) {
-      const names = [...replies.keys()];
-      const meant = closestMatch(name, names);
-      throw badTurn(
-        `request(): there is no ${JSON.stringify(name)} in \`replies\`${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`}`,
-      );
-    }
+    if (handler === undefined)
+      throw badTurn(`request(): there is no ${JSON.stringify(name)} in \`replies\`${didYouMean(name, [...replies.keys()])}`);
     const { of } = handler;
     if (kindOf(to) !== of.kind || action !== of.action)
       throw badTurn(
@@ -434,17 +429,9 @@ export class TurnContext implements RunContext<object, unknown> {
 /** A turn in the making that may wait. Its draft is open until the work ends. */
 export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
   readonly #engine: Context;
-  constructor(
-    base: object,
-    message: Message,
-    args: unknown,
-    viewer: ActorViewer,
-    kind: KindOfTurn,
-    life: string,
-    seq: number,
-    engine: Context,
-  ) {
-    super(base, message, args, viewer, kind, life, seq);
+
+  constructor(engine: Context, ...turn: ConstructorParameters<typeof TurnContext>) {
+    super(...turn);
     this.#engine = engine;
   }
   get signal(): AbortSignal {

@@ -12,7 +12,7 @@ import {
   TroupeError,
   type Turn,
 } from "../contract/index.ts";
-import { closestMatch, missingScopes, missingScopesMessage } from "../contract/internal.ts";
+import { didYouMean, missingScopes, missingScopesMessage } from "../contract/internal.ts";
 import type { Action } from "./actions.ts";
 import type { AnyDefinition } from "./any-definition.ts";
 import { refused } from "./replies.ts";
@@ -75,9 +75,8 @@ function inverseOf(name: string, where: string, actions: ReadonlyMap<string, Act
   });
   if (found !== undefined) return found;
   const all = [...actions.keys()].map((action) => action.replace(/^tools\//, ""));
-  const meant = closestMatch(name, all);
   throw bad(
-    `${where}: \`undo\` names ${JSON.stringify(name)}, which is no tool or message of this kind that changes something${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`}`,
+    `${where}: \`undo\` names ${JSON.stringify(name)}, which is no tool or message of this kind that changes something${didYouMean(name, all)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
-import { closestMatch, firstInvalidField, getOwn, OFFERED } from "../contract/internal.ts";
+import { didYouMean, firstInvalidField, getOwn, OFFERED } from "../contract/internal.ts";
 import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 import type { UndoOptions } from "./definition.ts";
 
@@ -182,8 +182,7 @@ export function checkProperties<T extends object>(where: string, given: T, prope
     if (type === undefined) {
       const alias = getOwn(ALIASES, key);
       const all = Object.keys(properties);
-      const meant = alias !== undefined && all.includes(alias) ? alias : closestMatch(key, all);
-      const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+      const instead = didYouMean(alias !== undefined && all.includes(alias) ? alias : key, all);
       throw new TroupeError("BAD_DEFINITION", `${where}: ${JSON.stringify(key)} means nothing here${instead} There are ${all.join(", ")}.`);
     }
     if (value === undefined) continue;

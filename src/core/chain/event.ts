@@ -10,7 +10,7 @@ import {
   type Json,
   StoreError,
 } from "../contract/index.ts";
-import { isAddress } from "../contract/internal.ts";
+import { isAddress, omitUndefined } from "../contract/internal.ts";
 
 /** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
@@ -90,15 +90,7 @@ export function readBody(event: ChainEvent): Body | undefined {
   if (message === undefined || typeof version !== "number" || !isList(sent)) throw corrupt("body", event.id);
   const ids = sent.filter((id) => typeof id === "string");
   if (ids.length !== sent.length) throw corrupt("body", event.id);
-  return {
-    message,
-    ...(patch === undefined ? {} : { patch }),
-    ...(state === undefined ? {} : { state }),
-    version,
-    sent: ids,
-    ...(reply === undefined ? {} : { reply }),
-    ...(record === undefined ? {} : { record }),
-  };
+  return { message, ...omitUndefined({ patch, state }), version, sent: ids, ...omitUndefined({ reply, record }) };
 }
 
 // ── the line of an export ───────────────────────────────────────────────────

@@ -12,12 +12,11 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo } from "../contract/internal.ts";
+import { getOwn, indexedColumns, indexedRow, isSameMember, isVisibleTo, omitUndefined } from "../contract/internal.ts";
 import * as faults from "./engine-errors.ts";
 import { type Kind, kindFrom } from "./kind.ts";
 import { keyOf } from "./messages.ts";
-import type { VersionedState } from "./replay.ts";
-import { upcast } from "./migrate.ts";
+import { upcast, type VersionedState } from "./replay.ts";
 import type { Plan } from "./turn.ts";
 
 const UNCHANGED: readonly IndexChange[] = [];
@@ -160,6 +159,5 @@ export const indexShape = ({ name, kind, fields, order, text, definition }: Inde
   kind,
   fields,
   definition,
-  ...(order === undefined ? {} : { order }),
-  ...(text === undefined ? {} : { text }),
+  ...omitUndefined({ order, text }),
 });

@@ -32,6 +32,5 @@ export {
   isCancelledReply,
   pendingReply,
 } from "./replies.ts";
-export { stateFrom } from "./replay.ts";
-export { type Upcast, upcast } from "./migrate.ts";
+export { stateFrom, type Upcast, upcast } from "./replay.ts";
 export { type Base, begin, type CallKey, hasParent, mayStart, OK_NULL, type Plan, planTurn, received } from "./turn.ts";

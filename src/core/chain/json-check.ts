@@ -1,5 +1,5 @@
-// Owns: checking, measuring and freezing the JSON of states and messages. Does not own: comparing it (patch.ts).
-import { EngineError, isList, type Json } from "../contract/index.ts";
+// Owns: checking, measuring and freezing the JSON of states, messages and replies. Does not own: comparing it (patch.ts).
+import { EngineError, isJsonObject, isList, type Json, type Reply, TroupeError } from "../contract/index.ts";
 import { classOf, SHORT_BYTES, textBytes } from "../contract/internal.ts";
 
 /** The deepest nesting of arrays and objects, the outermost included. */
@@ -140,6 +140,44 @@ export function check(value: unknown, name = "state", maxBytes = DEFAULT_BOUND):
   const allowance = { left: maxBytes };
   if (!isJson(value, 0, allowance)) throw notJson(value, name, allowance);
 }
+
+// ── what a turn returns ─────────────────────────────────────────────────────
+// A behaviour may be written without types, or run foreign code.
+
+// Shared: walks do not overlap, and one object per turn would cost.
+const allowance: Allowance = { left: 0 };
+
+function isBoundedJson(value: unknown): value is Json {
+  allowance.left = DEFAULT_BOUND;
+  return isJson(value, 0, allowance);
+}
+
+const notJsonInTurn = (value: unknown, name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${notJson(value, name, allowance).message}`);
+
+/** Throws `BAD_TURN`, naming the place (as `name.…`), unless it is JSON that text can carry unchanged. */
+export function checkJson(value: unknown, name: string): asserts value is Json {
+  if (!isBoundedJson(value)) throw notJsonInTurn(value, name);
+}
+
+/** Throws `BAD_TURN` unless it is one of the three replies, and JSON. */
+export function checkReply(reply: unknown, name: string): asserts reply is Reply {
+  if (!isObject(reply)) throw noReply(name);
+  const { ok } = reply;
+  if (ok !== undefined) {
+    const keys = Object.keys(reply);
+    if (keys.length !== 1 || keys[0] !== "ok") throw noReply(name);
+    if (!isBoundedJson(ok)) throw notJsonInTurn(ok, `${name}.ok`);
+    return;
+  }
+  checkJson(reply, name);
+  const { refused, needs } = reply;
+  const isRefusal = isJsonObject(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
+  if (!isRefusal && !isJsonObject(needs)) throw noReply(name);
+}
+
+const noReply = (name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${name} is no reply: give \`ok\`, \`refused\` or \`needs\`.`);
 
 // ── size ────────────────────────────────────────────────────────────────────
 

@@ -1,5 +1,6 @@
 // Owns: what an engine derives from a behaviour once, and what an actor has beyond its state. Does not own: turns.
 import { DEFAULT_POLICY, type ActorId, type JsonObject, type Behaviour, type Policy, type Row, type SetWake } from "../contract/index.ts";
+import { omitUndefined } from "../contract/internal.ts";
 
 /** What an actor has beyond its state. Actors with nothing special share one object per kind. */
 export interface Extra {
@@ -55,11 +56,7 @@ export const policyWith = (kind: Kind, override: Partial<Policy> | undefined): P
 export function extraOf(kind: Kind, { uid, life, policy, owner, parent, muted, wakes, pending }: Row): Extra {
   return {
     policy: policyWith(kind, policy),
-    ...(uid === life ? {} : { uid }),
-    ...(policy === undefined ? {} : { override: policy }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(muted === undefined ? {} : { muted }),
+    ...omitUndefined({ uid: uid === life ? undefined : uid, override: policy, owner, parent, muted }),
     wakes,
     pending,
   };

@@ -18,7 +18,7 @@ import { freezeNew } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId, wakeNameIn } from "./messages.ts";
 import { apply } from "./patch.ts";
-import { upcast } from "./migrate.ts";
+import { upcast } from "./replay.ts";
 import { type Base, begin, freezeMessage, OK_NULL, type Plan, planTurn } from "./turn.ts";
 
 /** A turn whose result differs from its event. */

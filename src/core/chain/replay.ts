@@ -1,8 +1,21 @@
-// Owns: the state after any event of a chain, from whole states and patches, and how two states differ. Does not own: bringing a state to a newer
-// version (migrate.ts), proving that a chain is unchanged (verify.ts), running its turns again (reexecute.ts).
-import { type ChainEvent, isJsonObject, isList, type Json, StoreError } from "../contract/index.ts";
+// Owns: the state after any event of a chain, from whole states and patches; the same in the version of the current code; how two states
+// differ. Does not own: the author's `migrate` (core/actor), proving that a chain is unchanged (verify.ts), running its turns again
+// (reexecute.ts).
+import {
+  type ActorId,
+  type ChainEvent,
+  type EngineError,
+  isJsonObject,
+  isList,
+  type Json,
+  StoreError,
+  TroupeError,
+} from "../contract/index.ts";
 import { getOwn, pointerStep } from "../contract/internal.ts";
+import { failed, stateNewer } from "./engine-errors.ts";
 import { readBody, readHeader } from "./event.ts";
+import { check, freezeNew } from "./json-check.ts";
+import type { Kind } from "./kind.ts";
 import { apply } from "./patch.ts";
 
 /** A state, and the version of the behaviour that wrote it. */
@@ -44,6 +57,34 @@ export function stateAt(events: readonly ChainEvent[], seq: number): VersionedSt
   if (event === undefined || readHeader(event).seq !== seq)
     throw new StoreError("STORE_CORRUPT", `Event ${seq} is not among these events: read the chain up to it.`);
   return stateFrom(events.slice(0, index + 1));
+}
+
+/** A stored state in the version of the current behaviour. */
+export interface Upcast {
+  readonly state: Json;
+  /** It was written by another version, so the next event must store the whole state. */
+  readonly stale: boolean;
+  /** Why the actor cannot take messages. Its state is then unchanged. */
+  readonly failure: EngineError | undefined;
+}
+
+/** Migrates a state of a lower version. Throws nothing. */
+export function upcast({ behaviour }: Kind, id: ActorId, stored: VersionedState): Upcast {
+  const state = freezeNew(undefined, stored.state);
+  if (stored.version === behaviour.version) return { state, stale: false, failure: undefined };
+  if (stored.version > behaviour.version) return { state, stale: false, failure: stateNewer(id, stored.version, behaviour.version) };
+  try {
+    if (!behaviour.migrate)
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${behaviour.kind} has no \`migrate\`, which would bring a state of version ${stored.version} on: give it one.`,
+      );
+    const migrated: unknown = behaviour.migrate(state, stored.version);
+    check(migrated);
+    return { state: freezeNew(undefined, migrated), stale: true, failure: undefined };
+  } catch (error) {
+    return { state, stale: false, failure: failed(id, "its state could not be brought to this version", error) };
+  }
 }
 
 /** One path at which two states differ. A side is absent if its state has no such path. */

@@ -1,5 +1,5 @@
-// Owns: what becomes of a turn's reply: its check, the messages that carry it, and the replies that are still pending. Does not own: the
-// rest of a turn (turn.ts).
+// Owns: what becomes of a turn's reply: the messages that carry it, and the replies that are still pending. Does not own: its check
+// (json-check.ts), the rest of a turn (turn.ts).
 import {
   type ActorId,
   type JsonObject,
@@ -17,58 +17,8 @@ import {
 import { hasOwn, isAddress, missingActorRefusal, REPLY_ACTION, REPLY_FAILED_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./engine-errors.ts";
-import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
+import { checkReply, isObject } from "./json-check.ts";
 import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
-
-// ── checks ──────────────────────────────────────────────────────────────────
-// A behaviour may be written without types, or run foreign code.
-
-// Shared: walks do not overlap, and one object per turn would cost.
-const allowance: Allowance = { left: 0 };
-
-function isBoundedJson(value: unknown): value is Json {
-  allowance.left = DEFAULT_BOUND;
-  return isJson(value, 0, allowance);
-}
-
-const notJsonInTurn = (value: unknown, name: string): TroupeError<"BAD_TURN"> =>
-  new TroupeError("BAD_TURN", `A turn's ${notJson(value, name, allowance).message}`);
-
-/** Throws `BAD_TURN`, naming the place (as `name.…`), unless it is JSON that text can carry unchanged. */
-export function checkJson(value: unknown, name: string): asserts value is Json {
-  if (!isBoundedJson(value)) throw notJsonInTurn(value, name);
-}
-
-/** Throws `BAD_TURN` unless it is one of the three replies, and JSON. */
-export function checkReply(reply: unknown, name: string): asserts reply is Reply {
-  if (!isObject(reply)) throw noReply(name);
-  const { ok } = reply;
-  if (ok !== undefined) {
-    const keys = Object.keys(reply);
-    if (keys.length !== 1 || keys[0] !== "ok") throw noReply(name);
-    if (!isBoundedJson(ok)) throw notJsonInTurn(ok, `${name}.ok`);
-    return;
-  }
-  checkJson(reply, name);
-  const { refused, needs } = reply;
-  const isRefusal = isJsonObject(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
-  if (!isRefusal && !isJsonObject(needs)) throw noReply(name);
-}
-
-/** Throws `BAD_TURN` unless each is progress. */
-function checkSteps(report: unknown): void {
-  if (isJsonObject(report) && Object.values(report).every(isStep)) return;
-  throw new TroupeError("BAD_TURN", "A turn's report is by the ids of messages, each `{ done, total?, text? }`: numbers, and a text.");
-}
-
-const isStep = (step: unknown): boolean =>
-  isObject(step) &&
-  Number.isFinite(step["done"]) &&
-  (step["total"] === undefined || Number.isFinite(step["total"])) &&
-  (step["text"] === undefined || typeof step["text"] === "string");
-
-const noReply = (name: string): TroupeError<"BAD_TURN"> =>
-  new TroupeError("BAD_TURN", `A turn's ${name} is no reply: give \`ok\`, \`refused\` or \`needs\`.`);
 
 // ── replies as messages ─────────────────────────────────────────────────────
 
@@ -166,6 +116,18 @@ export function answersIn(
   for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
   return answers;
 }
+
+/** Throws `BAD_TURN` unless each is progress. */
+function checkSteps(report: unknown): void {
+  if (isJsonObject(report) && Object.values(report).every(isStep)) return;
+  throw new TroupeError("BAD_TURN", "A turn's report is by the ids of messages, each `{ done, total?, text? }`: numbers, and a text.");
+}
+
+const isStep = (step: unknown): boolean =>
+  isObject(step) &&
+  Number.isFinite(step["done"]) &&
+  (step["total"] === undefined || Number.isFinite(step["total"])) &&
+  (step["text"] === undefined || typeof step["text"] === "string");
 
 /** The progress of such messages, pending before or after the turn, by the first calls they are for. That of other ids is ignored. */
 export function stepsIn(

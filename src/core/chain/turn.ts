@@ -17,14 +17,23 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import { type Changes, DirtyPaths, freezeDeep, hasOwn, nextCronTime, unserialisableError, SETTLED_ACTION } from "../contract/internal.ts";
+import {
+  type Changes,
+  DirtyPaths,
+  freezeDeep,
+  hasOwn,
+  nextCronTime,
+  omitUndefined,
+  unserialisableError,
+  SETTLED_ACTION,
+} from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./engine-errors.ts";
-import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
+import { atMostBytes, check, checkJson, checkReply, exactBytes, freezeNew } from "./json-check.ts";
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
 import { checkAction, keyOf, storedViewer } from "./messages.ts";
 import { diffChanges } from "./patch.ts";
-import { answersIn, answerTo, checkJson, checkReply, settlePending, stepsIn } from "./replies.ts";
+import { answersIn, answerTo, settlePending, stepsIn } from "./replies.ts";
 
 export const OK_NULL: Reply = { ok: null };
 const NOTHING: readonly never[] = [];
@@ -94,11 +103,7 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
       : {
           ...kind.plain,
           policy,
-          ...(uid === undefined ? {} : { uid }),
-          ...(muted === undefined ? {} : { muted }),
-          ...(override === undefined ? {} : { override }),
-          ...(owner === undefined ? {} : { owner }),
-          ...(parent === undefined ? {} : { parent }),
+          ...omitUndefined({ uid, muted, override, owner, parent }),
         };
   return { state, life: lifeOf(message), createdAt: message.at, extra, bytes: bounded(id, state, atMostBytes(state), policy) };
 }

@@ -1,5 +1,5 @@
-// Owns: small collections that have nothing to do with actors: caches, sets by key, queues by key. Does not own: limits on
-// clients (limits.ts).
+// Owns: small collections that have nothing to do with actors: caches, sets by key, queues by key. Does not own: limits on clients
+// (client-limits.ts).
 
 /** Caches a function's results per object, for as long as the object lives. The function must not return undefined. */
 export function memoize<K extends object, V>(make: (of: K) => V): (of: K) => V {

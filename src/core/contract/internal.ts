@@ -39,13 +39,12 @@ export {
   asReplay,
   sameClaims,
 } from "./actor.ts";
-export { storedContext } from "./chain.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { argumentNames, hasOpenKeyword, namedArguments, namesMember } from "./surface.ts";
 export { DELIVERY_ATTEMPTS, missingActorRefusal } from "./engine.ts";
-export { charactersIn, EventPages, newestWithin } from "./chain.ts";
+export { charactersIn, EventPages, newestWithin, storedContext } from "./chain.ts";
 export {
   comparePositions,
   INDEX_LIMITS,
@@ -98,8 +97,7 @@ export {
 } from "./search-text.ts";
 export { ReceiptRecorder } from "./source.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
-export { andThen, andThenElse } from "./and-then.ts";
-export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
+export { andThen, andThenElse, inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
 export { isResumeOnly, markResumeOnly } from "./channel.ts";
 export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri-template.ts";
 export {
@@ -118,6 +116,7 @@ export {
   LIMIT,
   firstInvalidField,
   closestMatch,
+  didYouMean,
   OBJECT,
   OFFERED,
   SIZE,

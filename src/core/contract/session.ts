@@ -2,7 +2,7 @@
 // of them (core/store, hosts).
 
 import { StoreError } from "./errors.ts";
-import { type JsonObject, isJsonObject, isTexts, type Json } from "./json.ts";
+import { type JsonObject, isJsonObject, isTexts, type Json, omitUndefined } from "./json.ts";
 
 /** A legacy session (2024-11-05 … 2025-11-25) as it outlives a connection and a restart. */
 export interface SessionRow {
@@ -50,8 +50,7 @@ export function changedSession(row: SessionRow, change: SessionChange): SessionR
   return {
     ...row,
     ...(subscribe === undefined && unsubscribe === undefined ? undefined : { subscriptions: changedUris(row.subscriptions, change) }),
-    ...(logLevel === undefined ? undefined : { logLevel }),
-    ...(listener === undefined ? undefined : { listener }),
+    ...omitUndefined({ logLevel, listener }),
   };
 }
 

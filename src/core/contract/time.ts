@@ -1,5 +1,5 @@
-// Owns: clock and randomness as interfaces, the system's own, jumps of the clock, cancellation. Does not own: an actor's wakes
-// (core/engine).
+// Owns: clock and randomness as interfaces, the system's own, jumps of the clock, cancellation, waiting for promises. Does not own: an
+// actor's wakes (core/engine).
 
 import { memoize } from "./collections.ts";
 import type { EngineError } from "./errors.ts";
@@ -239,3 +239,34 @@ export async function withTimeout<T, L>(clock: Clock, ms: number, promise: Promi
 
 /** A time limit for people and models: `55 s`, or `1500 ms` where it is no whole number of seconds. */
 export const inWords = (ms: number): string => (ms >= 1_000 && ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`);
+
+type Step = (value: unknown, a?: unknown, b?: unknown, c?: unknown) => unknown;
+type Passed = readonly [unknown?, unknown?, unknown?];
+
+/**
+ * Calls `next` with the value: at once, or when its promise has resolved. Nothing waits for a value that is there already, which saves a
+ * short call a good part of its time. The values after `next` are passed on to it, so that frequent paths need no closure.
+ */
+export function andThen<T, R, C extends Passed>(
+  value: T | Promise<T>,
+  next: (value: T, ...context: C) => R | Promise<R>,
+  ...context: C
+): R | Promise<R>;
+export function andThen(value: unknown, next: Step, a?: unknown, b?: unknown, c?: unknown): unknown {
+  return value instanceof Promise ? later(value, next, undefined, a, b, c) : next(value, a, b, c);
+}
+
+/** The same; a promise that rejects goes to `failed`. What `next` throws does not. */
+export function andThenElse<T, R, C extends Passed>(
+  value: T | Promise<T>,
+  next: (value: T, ...context: C) => R | Promise<R>,
+  failed: (error: unknown, ...context: C) => R | Promise<R>,
+  ...context: C
+): R | Promise<R>;
+export function andThenElse(value: unknown, next: Step, failed: Step, a?: unknown, b?: unknown, c?: unknown): unknown {
+  return value instanceof Promise ? later(value, next, failed, a, b, c) : next(value, a, b, c);
+}
+
+function later(value: Promise<unknown>, step: Step, failed: Step | undefined, a: unknown, b: unknown, c: unknown): Promise<unknown> {
+  return value.then((one) => step(one, a, b, c), failed && ((error: unknown) => failed(error, a, b, c)));
+}

@@ -95,9 +95,10 @@ export function wholeLimit(limit: number): number {
 }
 
 function unknown(of: string, name: string, known: readonly string[]): TroupeError {
-  const meant = closestMatch(name, known);
-  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
-  return new TroupeError("BAD_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
+  return new TroupeError(
+    "BAD_OPTION",
+    `${of} has no option ${JSON.stringify(name)}${didYouMean(name, known)} There are ${known.join(", ")}.`,
+  );
 }
 
 /** MCP clients reject a whole list or result if one member of one entry has a wrong type. These checks find it first. */
@@ -231,6 +232,12 @@ export function closestMatch(name: string, known: readonly string[]): string | u
     .filter(({ one, off }) => off <= Math.max(1, Math.floor(one.length / 3)))
     .toSorted((left, right) => left.off - right.off);
   return best?.one;
+}
+
+/** The end of a sentence about a name that is not known: asks for the closest one, or is only a full stop. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const meant = closestMatch(name, known);
+  return meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
 }
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");

@@ -4,6 +4,7 @@ import { OK_NULL, type Plan } from "../chain/internal.ts";
 import type { ActorId, CallOptions, Json, Message, Remembered, Reply, Snapshot, Watchers } from "../contract/index.ts";
 import { hasOwn, notify } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
+import type { Cell } from "./cell.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { DeferredReplies, Job } from "./job.ts";
 import { LazyChange, LazyReceipt, MemoryEvent } from "./lazy-heads.ts";
@@ -26,21 +27,11 @@ export interface EventOps {
   readonly receiptFault: (error: unknown, receipt: { readonly actor: ActorId }) => void;
 }
 
-/** The cell whose turns are announced. */
-export interface EventSource {
-  readonly id: ActorId;
-  readonly actor: ActorState;
-  readonly ops: EventOps;
-  /** The last durable state (law 2); undefined before there is one. */
-  snapshot(): Snapshot | undefined;
-  timersChanged(): void;
-}
-
 /** What identifies an event. */
 type EventSummary = Pick<Snapshot, "seq" | "head" | "status">;
 
 /** C2, C8: a turn is committed. Its change is published, then its callers get their replies, then its messages are delivered. */
-export function announce(cell: EventSource, job: Job, plan: Plan, event: EventSummary, sent: readonly Message[]): void {
+export function announce(cell: Cell, job: Job, plan: Plan, event: EventSummary, sent: readonly Message[]): void {
   const { actor, ops } = cell;
   job.answered = plan.answered;
   publish(ops, actor, event, plan.emit);
@@ -61,7 +52,7 @@ export function announce(cell: EventSource, job: Job, plan: Plan, event: EventSu
 }
 
 /** The same for a turn that the store has committed. */
-export function announceStored(cell: EventSource, turn: PendingCommit, sent: readonly Message[]): void {
+export function announceStored(cell: Cell, turn: PendingCommit, sent: readonly Message[]): void {
   const { job, plan, entry } = turn;
   announce(cell, job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, sent);
   // Read here, since listeners may just have added waiters.
@@ -74,13 +65,13 @@ function publish({ watchers }: EventOps, { id, kind }: ActorState, event: EventS
 }
 
 /** Publishes the durable state without a turn. */
-export function publishNow(cell: EventSource, emit?: readonly Json[]): void {
+export function publishNow(cell: Cell, emit?: readonly Json[]): void {
   const now = cell.snapshot();
   if (now) publish(cell.ops, cell.actor, now, emit);
 }
 
 /** The reply of a turn that left no event. What it emits is published all the same, unless it is refused. */
-export function replyWithoutEvent(cell: EventSource, job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
+export function replyWithoutEvent(cell: Cell, job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
   if (emit !== undefined && emit.length > 0 && hasOwn(reply, "ok")) publishNow(cell, emit);
   job.done(reply);
 }

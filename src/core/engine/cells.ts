@@ -18,6 +18,7 @@ import { compareIds, kindOf, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { messageFault, type OnFault } from "./fault-reports.ts";
 import { IdTable } from "./id-table.ts";
+import type { Eviction, Passivation } from "./passivation.ts";
 
 /** The cells of this process, with the indexes that a store has for actors on disk. */
 export class CellTable {
@@ -131,10 +132,8 @@ const uidOf = ({ actor: { extra, life } }: Cell): string => extra.uid ?? life;
 export interface DirectoryHost {
   readonly store: Store | undefined;
   readonly table: CellTable;
-  /** Drops cells that become idle; `addBriefly`: soon. */
-  readonly passivation: { add(cell: Cell): void; addBriefly(cell: Cell): void };
-  /** Drops cells when there are too many; `made`: there is one more. */
-  readonly eviction: { made(): void };
+  readonly passivation: Passivation;
+  readonly eviction: Eviction;
   make(kind: Kind, id: ActorId, memory: boolean): Cell;
   readonly fault: OnFault;
 }

@@ -4,8 +4,7 @@
 import { byOperator, faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { CallTimer, type DeferredReplies, Job } from "./job.ts";
-import { CallCancellation, type CallCancellationHost } from "./cancellation.ts";
+import { CallCancellation, CallTimer, type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Outbox } from "./outbox.ts";
@@ -33,15 +32,12 @@ export interface Place {
 
 export class Dispatcher {
   readonly #host: DispatcherHost;
-  readonly #cancellations: CallCancellationHost;
   /** Calls in the order they were made, of actors with a call whose key is being looked up: what was called after it must not overtake it. */
   readonly #places = new Map<ActorId, Place[]>();
   #closed: EngineError | undefined;
 
   constructor(host: DispatcherHost) {
-    const { clock, deferred, table } = host;
     this.#host = host;
-    this.#cancellations = { clock, deferred, cell: ({ message }) => table.get(message.to) };
   }
 
   /** The engine has closed: a message that was waiting for the store meanwhile is refused with `error`. */
@@ -80,7 +76,7 @@ export class Dispatcher {
     else if (this.#places.size === 0 || !this.#isOvertaking(job)) this.#enter(job);
     // An idle actor's turn has run by now, and a job that is over cannot be cancelled.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
-    const cancellation = new CallCancellation(this.#cancellations, job, signal);
+    const cancellation = new CallCancellation(this.#host, job, signal);
     job.cancellation = cancellation;
     // Its caller may have cancelled while its work was being started, before there was a listener.
     if (signal?.aborted) cancellation.cancel();

@@ -1,9 +1,11 @@
-// Owns: one message on its way through the engine, with its caller: its outcome, a deferred reply, and how long it waited and ran. Does not
-// own: when its turn runs (cell.ts), what cancels it (cancellation.ts).
-import type { CallKey } from "../chain/internal.ts";
+// Owns: one message on its way through the engine, with its caller: its outcome, a deferred reply, what the caller's abort signal or
+// deadline ends, and how long it waited and ran.
+// Does not own: when its turn runs (cell.ts), aborting work (work.ts), the requests of clients (mcp/gateway/active-requests.ts).
+import { type CallKey, faults } from "../chain/internal.ts";
 import {
   type ActorId,
   type CallOptions,
+  type CancelSignal,
   type Clock,
   EngineError,
   type Handled,
@@ -12,7 +14,6 @@ import {
   type Step,
 } from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
-import type { ErrorFor, ForwardedCalls } from "./cancellation.ts";
 import type { OnFault } from "./fault-reports.ts";
 
 /** Where a message is. From `commit` on it can no longer be cancelled. */
@@ -56,10 +57,7 @@ export class Job {
 
   done(reply: Reply): void {
     if (this.phase === "over") return;
-    this.phase = "over";
-    this.cancellation?.clear();
-    this.cancellation = undefined;
-    this.timer?.ended();
+    this.#end();
     if (this.#resolve) this.#resolve(reply);
     else this.#outcome = reply;
     this.onEnd?.(reply, undefined);
@@ -67,13 +65,17 @@ export class Job {
 
   fail(error: EngineError): void {
     if (this.phase === "over") return;
+    this.#end();
+    if (this.#reject) this.#reject(error);
+    else this.#outcome = error;
+    this.onEnd?.(undefined, error);
+  }
+
+  #end(): void {
     this.phase = "over";
     this.cancellation?.clear();
     this.cancellation = undefined;
     this.timer?.ended();
-    if (this.#reject) this.#reject(error);
-    else this.#outcome = error;
-    this.onEnd?.(undefined, error);
   }
 
   promise(): Promise<Reply> {
@@ -115,11 +117,11 @@ export function failTask(task: Task, error: EngineError): void {
 
 /** Callers whose turn returned `reply: "later"`. The pending reply is stored and outlives the process; these promises do not. */
 export class DeferredReplies {
-  readonly #forwarded: Pick<ForwardedCalls, "cancel" | "replied">;
+  readonly #forwarded: ForwardedCalls;
   readonly #waiting = new MultiMap<string, Job>();
   #closed: EngineError | undefined;
 
-  constructor(forwarded: Pick<ForwardedCalls, "cancel" | "replied">) {
+  constructor(forwarded: ForwardedCalls) {
     this.#forwarded = forwarded;
   }
 
@@ -217,5 +219,137 @@ export class CallTimer {
       () => this.#listener({ actor: this.#actor, waitedMs: begunAt - this.#sentAt, ranMs: now - begunAt }),
       () => undefined,
     );
+  }
+}
+
+// ── cancellation ────────────────────────────────────────────────────────────
+
+/** Callers that wait for each other are cancelled recursively, and such a chain may be deeper than the stack. */
+const MAX_NESTED = 64;
+let nested = 0;
+
+function unlessTooDeep(cancel: () => void): void {
+  if (nested >= MAX_NESTED) return queueMicrotask(cancel);
+  nested += 1;
+  try {
+    cancel();
+  } finally {
+    nested -= 1;
+  }
+}
+
+/** The cells that jobs are in, by their actors. */
+interface JobTable {
+  get(id: ActorId): { cancel(job: Job, error: EngineError): void } | undefined;
+}
+
+interface CancellationHost {
+  readonly clock: Clock;
+  readonly deferred: DeferredReplies;
+  readonly table: JobTable;
+}
+
+/** The error of a message that is ended. */
+type ErrorFor = (to: ActorId, applied: boolean, begun: boolean) => EngineError;
+
+/** A caller's abort signal and deadline. They take effect until the commit, and again while the reply is deferred. */
+export class CallCancellation {
+  readonly #host: CancellationHost;
+  #job: Job | undefined;
+  readonly #signal: CancelSignal | undefined;
+  /** The caller cancels. */
+  readonly cancel: () => void;
+  readonly #stopClock: (() => void) | undefined;
+  /** It came during the commit, when the turn cannot be undone any more. */
+  #missed: ErrorFor | undefined;
+
+  /** For a job that is not over. */
+  constructor(host: CancellationHost, job: Job, signal: CancelSignal | undefined) {
+    const { deadline } = job.message;
+    this.#host = host;
+    this.#job = job;
+    this.#signal = signal;
+    this.cancel = () => unlessTooDeep(() => this.#end(faults.cancelled));
+    signal?.addEventListener("abort", this.cancel, { once: true });
+    if (deadline !== undefined) {
+      const expire = (): void => this.#end(faults.deadline);
+      this.#stopClock = host.clock.after(Math.max(0, deadline - host.clock.now()), expire);
+    }
+  }
+
+  clear(): void {
+    this.#signal?.removeEventListener("abort", this.cancel);
+    this.#stopClock?.();
+    // Otherwise a dead object in old space would retain the job until the next full garbage collection.
+    this.#job = undefined;
+  }
+
+  /** The reply is deferred: a caller who cancelled during the commit does not wait for it. */
+  recheck(): void {
+    if (this.#missed !== undefined) this.#end(this.#missed);
+  }
+
+  #end(error: ErrorFor): void {
+    const job = this.#job;
+    if (job === undefined) return;
+    if (job.phase === "commit") this.#missed = error;
+    else if (job.phase === "deferred") this.#host.deferred.leave(job.message.id, job, error);
+    else {
+      const cell = this.#host.table.get(job.message.to);
+      // It waits for an earlier call whose key is looked up, or for a message, and its actor has not been looked up.
+      if (cell === undefined && job.phase === "waiting") job.fail(error(job.message.to, false, false));
+      else cell?.cancel(job, error(job.message.to, false, job.phase === "work"));
+    }
+  }
+}
+
+/** The oldest are forgotten: they only end work that has no caller any more. */
+const MAX_LEFT = 100_000;
+
+/**
+ * Calls that actors forwarded to others, by the id of the first message. One message at a time is on its way for each, so a caller that
+ * leaves ends that one: it is refused, and the refusal goes back the way of every reply.
+ */
+export class ForwardedCalls {
+  readonly #table: JobTable;
+  /** Messages that are being delivered. */
+  readonly #running = new Map<string, Job>();
+  /** No message could be ended when the caller left, since its turn was being committed: the next one is refused. */
+  readonly #left = new Map<string, ErrorFor>();
+
+  constructor(table: JobTable) {
+    this.#table = table;
+  }
+
+  /** A message is being delivered. Returns its error if its caller has left: it must not run. */
+  begin(call: string, job: Job): EngineError | undefined {
+    const error = this.#left.get(call);
+    this.#left.delete(call);
+    if (error !== undefined) return error(job.message.to, false, false);
+    this.#running.set(call, job);
+    return undefined;
+  }
+
+  /** It is not being delivered any more. */
+  end(call: string, job: Job): void {
+    if (this.#running.get(call) === job) this.#running.delete(call);
+  }
+
+  /** The last caller has left. */
+  cancel(call: string, error: ErrorFor): void {
+    const job = this.#running.get(call);
+    if (job?.phase === "waiting" || job?.phase === "work") {
+      job.abandoned = true;
+      this.#table.get(job.message.to)?.cancel(job, error(job.message.to, false, job.phase === "work"));
+      if (this.#running.get(call) !== job) return;
+    }
+    const [oldest] = this.#left.keys();
+    if (oldest !== undefined && this.#left.size >= MAX_LEFT) this.#left.delete(oldest);
+    this.#left.set(call, error);
+  }
+
+  /** The call has its reply, so nothing is on its way for it. */
+  replied(call: string): void {
+    this.#left.delete(call);
   }
 }

@@ -1,10 +1,11 @@
 // Owns: how an actor starts, stops, crashes and restarts, and events that are appended to its chain without a message.
 // Does not own: the order of its turns (cell.ts), how its children stop (children.ts).
 import { type Base, failedMessage, faults, hasParent, OK_NULL, type Plan } from "../chain/internal.ts";
-import { type Clock, EngineError, type Entry, type Message, type Store, type Stored, type Turn } from "../contract/index.ts";
+import { type Clock, EngineError, type Entry, type Message, type Store, type Stored } from "../contract/index.ts";
 import { invalidMessageReply } from "../contract/internal.ts";
-import { type ActorState, appendToStored, loadActor } from "./actor-state.ts";
-import { announce, announceStored, type EventOps, type EventSource, publishNow } from "./announce.ts";
+import { appendToStored, loadActor } from "./actor-state.ts";
+import { announce, announceStored, publishNow } from "./announce.ts";
+import type { Cell } from "./cell.ts";
 import type { Job, Task } from "./job.ts";
 import { fromStore, messageFault } from "./fault-reports.ts";
 import type { MemoryEvent } from "./lazy-heads.ts";
@@ -18,34 +19,19 @@ export interface LifecycleOps {
   readonly children: Pick<Children, "stopChildren" | "stopChildrenOf" | "senderLives" | "whenSure">;
 }
 
-/** The cell of the actor that starts, stops or fails. */
-interface LifecycleCell extends EventSource {
-  readonly ops: EventOps & LifecycleOps;
-  /** Why the actor could not be loaded. */
-  readonly lost: EngineError | undefined;
-  push(task: Task): void;
-  pushBeforeWork(task: Task, why: EngineError): void;
-  retryWhenCommitted(task: Task): boolean;
-  suspend(is: "starting" | "stopping-children", done: Promise<void>): void;
-  resume(task: Task, act: () => void): void;
-  turn(job: Job, base: Base, born: boolean): void;
-  conclude(job: Job, base: Base, born: boolean, turn: Turn<unknown>, ancestors: Ancestors): void;
-  load(dropped?: readonly PendingCommit[], appending?: Promise<void>): Promise<void>;
-}
-
 // ── start ───────────────────────────────────────────────────────────────────
 
 /** A turn of another actor sent this message, so that actor would be the parent. */
-export const isSentByParent = ({ actor }: { readonly actor: ActorState }, { bounded, message }: Job): boolean =>
+export const isSentByParent = ({ actor }: Cell, { bounded, message }: Job): boolean =>
   !bounded && message.from !== undefined && hasParent(actor.kind);
 
 // V8 allocates what a function's closures capture each time the function is entered, so `start` and `receive` have none.
-export function startIfParentLives(cell: LifecycleCell, job: Job): void {
+export function startIfParentLives(cell: Cell, job: Job): void {
   ifParentLives(cell, job, () => start(cell, job));
 }
 
 /** A message starts no actor once its sender, which would be the parent, has ended the life it was sent in. */
-export function ifParentLives(cell: LifecycleCell, job: Job, act: () => void): void {
+export function ifParentLives(cell: Cell, job: Job, act: () => void): void {
   const { message } = job;
   const { from } = message;
   const { children } = cell.ops;
@@ -58,18 +44,18 @@ export function ifParentLives(cell: LifecycleCell, job: Job, act: () => void): v
 }
 
 /** A new life starts once the children of the last one have stopped. */
-export function start(cell: LifecycleCell, job: Job): void {
+export function start(cell: Cell, job: Job): void {
   const stopping = cell.actor.life === "" ? undefined : cell.ops.children.stopChildren(cell.id, NO_ACTORS);
   if (stopping === undefined) firstTurn(cell, job);
   else startAfterChildren(cell, job, stopping);
 }
 
-function startAfterChildren(cell: LifecycleCell, job: Job, stopping: Promise<void>): void {
+function startAfterChildren(cell: Cell, job: Job, stopping: Promise<void>): void {
   startAfter(cell, job, stopping, () => firstTurn(cell, job));
 }
 
 /** Waits for a promise, then goes on unless the caller has cancelled meanwhile, and so got the error "not applied". */
-function startAfter<T>(cell: LifecycleCell, job: Job, answer: Promise<T>, act: (value: T) => void): void {
+function startAfter<T>(cell: Cell, job: Job, answer: Promise<T>, act: (value: T) => void): void {
   job.fresh = false;
   const goOn = (run: () => void): void =>
     cell.resume(job, () => {
@@ -82,7 +68,7 @@ function startAfter<T>(cell: LifecycleCell, job: Job, answer: Promise<T>, act: (
   cell.suspend("starting", done);
 }
 
-function firstTurn(cell: LifecycleCell, job: Job): void {
+function firstTurn(cell: Cell, job: Job): void {
   let base: Base;
   try {
     base = cell.actor.begin(job.message, cell.ops.store);
@@ -92,7 +78,7 @@ function firstTurn(cell: LifecycleCell, job: Job): void {
   cell.turn(job, base, true);
 }
 
-function refuseStart(cell: LifecycleCell, job: Job, error: unknown): void {
+function refuseStart(cell: Cell, job: Job, error: unknown): void {
   const reply = invalidMessageReply(error, job.message);
   if (reply !== undefined) return job.done(reply);
   if (error instanceof EngineError) return job.fail(error);
@@ -103,7 +89,7 @@ function refuseStart(cell: LifecycleCell, job: Job, error: unknown): void {
 // ── stop ────────────────────────────────────────────────────────────────────
 
 /** Stops an actor without asking its behaviour. */
-export function stop(cell: LifecycleCell, job: Job, reason: string, ancestors: Ancestors): void {
+export function stop(cell: Cell, job: Job, reason: string, ancestors: Ancestors): void {
   const { actor, id } = cell;
   const task: Task = {
     run: () => {
@@ -120,30 +106,19 @@ export function stop(cell: LifecycleCell, job: Job, reason: string, ancestors: A
   cell.pushBeforeWork(task, faults.stoppedAtWork(id));
 }
 
-export function stopInMemory(
-  cell: LifecycleCell,
-  job: Job,
-  plan: Plan,
-  event: MemoryEvent,
-  sent: readonly Message[],
-  ancestors: Ancestors,
-): void {
+export function stopInMemory(cell: Cell, job: Job, plan: Plan, event: MemoryEvent, sent: readonly Message[], ancestors: Ancestors): void {
   job.phase = "commit";
   const message = stopChildrenMessage(plan, cell.ops.clock.now(), undefined);
   afterChildren(cell, job, message, ancestors, () => announce(cell, job, plan, event, sent));
 }
 
-export function stopInStore(
-  cell: LifecycleCell,
-  turn: PendingCommit,
-  { message, ancestors }: NonNullable<PendingCommit["stopping"]>,
-): void {
+export function stopInStore(cell: Cell, turn: PendingCommit, { message, ancestors }: NonNullable<PendingCommit["stopping"]>): void {
   // The last message is the one that stops the children.
   afterChildren(cell, turn.job, message, ancestors, () => announceStored(cell, turn, turn.entry.out.slice(0, -1)));
 }
 
 /** A committed stop is announced once the actor's children have stopped, or could not be stopped for now. */
-function afterChildren(cell: LifecycleCell, job: Job, message: Message, ancestors: Ancestors, act: () => void): void {
+function afterChildren(cell: Cell, job: Job, message: Message, ancestors: Ancestors, act: () => void): void {
   const stopping = cell.ops.children.stopChildrenOf(message, !cell.actor.memory, ancestors);
   if (stopping === undefined) return act();
   cell.suspend(
@@ -155,21 +130,21 @@ function afterChildren(cell: LifecycleCell, job: Job, message: Message, ancestor
 // ── failures ────────────────────────────────────────────────────────────────
 
 /** The actor takes no messages until it is restarted. Returns why. */
-function failActor(cell: LifecycleCell, why: EngineError): EngineError {
+function failActor(cell: Cell, why: EngineError): EngineError {
   cell.actor.fail(why);
   publishNow(cell);
   return why;
 }
 
 /** A turn, or what it returned, was refused without being the actor's crash. */
-export function refused(cell: LifecycleCell, job: Job, error: EngineError): void {
+export function refused(cell: Cell, job: Job, error: EngineError): void {
   const reply = invalidMessageReply(error, job.message);
   if (reply !== undefined) return job.done(reply);
   if (faults.isAuthors(error)) cell.ops.fault(error, messageFault("turn", cell.actor.kind.behaviour, job.message));
   job.fail(error);
 }
 
-export function crashed(cell: LifecycleCell, job: Job, error: unknown, where: "turn" | "work"): void {
+export function crashed(cell: Cell, job: Job, error: unknown, where: "turn" | "work"): void {
   const { actor, id, ops } = cell;
   const { message } = job;
   // Not counted as a crash, or callers could fail an actor by sending it such messages.
@@ -192,7 +167,7 @@ export function crashed(cell: LifecycleCell, job: Job, error: unknown, where: "t
 // ── load, restart, append ───────────────────────────────────────────────────
 
 /** Reads the actor's state from the store. Returns the error if the store failed. */
-export async function loadState(cell: LifecycleCell): Promise<EngineError | undefined> {
+export async function loadState(cell: Cell): Promise<EngineError | undefined> {
   const { actor, id, ops } = cell;
   try {
     const failure = actor.restore(await loadActor(ops.store, actor));
@@ -207,7 +182,7 @@ export async function loadState(cell: LifecycleCell): Promise<EngineError | unde
 }
 
 /** Discards what this process knows of the actor, its failure and its crashes included, and loads it again. */
-export function restart(cell: LifecycleCell, job: Job): void {
+export function restart(cell: Cell, job: Job): void {
   const restarted = (): void => {
     publishNow(cell);
     // Its timers were put off while it had failed.
@@ -227,7 +202,7 @@ export function restart(cell: LifecycleCell, job: Job): void {
 }
 
 /** Appends an event without a message, made of what the store has once all turns are committed; then loads the actor again. */
-export function append(cell: LifecycleCell, make: (stored: Stored) => Entry): Promise<Entry> {
+export function append(cell: Cell, make: (stored: Stored) => Entry): Promise<Entry> {
   const { promise, resolve, reject } = Promise.withResolvers<Entry>();
   const task: Task = {
     run: () => {

@@ -55,12 +55,11 @@ import {
 } from "../contract/internal.ts";
 import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState, appendToStored } from "./actor-state.ts";
-import { ForwardedCalls } from "./cancellation.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
 import { Indexes } from "./index-maintenance.ts";
-import { DeferredReplies, Job } from "./job.ts";
+import { DeferredReplies, ForwardedCalls, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
 import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";
 import { Outbox } from "./outbox.ts";
@@ -130,7 +129,7 @@ export class LocalEngine implements Engine {
   readonly #cells: CellDirectory;
   readonly #queries: Queries;
   readonly #watchers: Watchers;
-  readonly #forwarded = new ForwardedCalls({ cell: ({ message }) => this.#table.get(message.to) });
+  readonly #forwarded = new ForwardedCalls(this.#table);
   readonly #deferred = new DeferredReplies(this.#forwarded);
   readonly #passivation: Passivation;
   readonly #outbox: Outbox;

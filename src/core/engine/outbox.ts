@@ -17,8 +17,7 @@ import {
 } from "../chain/internal.ts";
 import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS, hasBegun } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
-import type { ForwardedCalls } from "./cancellation.ts";
-import { Job } from "./job.ts";
+import { type ForwardedCalls, Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 
 /** How many are read from the store at a time; at most ten times as many are held in memory. */
@@ -387,13 +386,10 @@ export class Outbox {
   }
 
   #again(channel: Channel, afterMs: number): void {
-    if (!this.#closed) this.#after(afterMs, () => this.#schedule(channel));
-  }
-
-  #after(ms: number, run: () => void): void {
-    const undo = this.#host.clock.after(ms, () => {
+    if (this.#closed) return;
+    const undo = this.#host.clock.after(afterMs, () => {
       this.#undos.delete(undo);
-      run();
+      this.#schedule(channel);
     });
     this.#undos.add(undo);
   }

@@ -58,10 +58,10 @@ export class TimerService {
   /** Of timers whose actors failed before the next attempt, by message id: a parent's restarts must not make them fail without end. */
   readonly #interrupted = new WeakMap<Cell, Map<string, Attempts>>();
   /** Reading the store starts at this place: all due timers before it, maybe thousands, belong to actors in `#unrunnable`. */
-  #after: DuePlace | undefined;
+  #readFrom: DuePlace | undefined;
   readonly #timers = new Map<string, Timer>();
   #undoWatch: (() => void) | undefined;
-  #at = NEVER;
+  #armedFor = NEVER;
   /** How far the clock was set back. Repeating timers use the time it would show otherwise, until it shows that. */
   #behind = 0;
   #caughtUpAt = 0;
@@ -100,7 +100,7 @@ export class TimerService {
 
   /** Tries timers again that were put off: their times may have changed, or the actor can run again. */
   #retry(cell: Cell): void {
-    if (this.#unrunnable.size > 0 && cell.actor.status !== "failed" && this.#unrunnable.delete(cell.id)) this.#after = undefined;
+    if (this.#unrunnable.size > 0 && cell.actor.status !== "failed" && this.#unrunnable.delete(cell.id)) this.#readFrom = undefined;
     if (this.#busy.size === 0) return;
     for (const wake of ["", ...Object.keys(cell.actor.extra.wakes)]) {
       const key = keyOf(cell.id, wake);
@@ -219,10 +219,10 @@ export class TimerService {
 
   /** Reads the store at that time, by the clock as it is now: a timer's own time has to go through `#firesAt` first. */
   #arm(at: number): void {
-    if (this.#closed || at >= this.#at) return;
-    this.#at = at;
+    if (this.#closed || at >= this.#armedFor) return;
+    this.#armedFor = at;
     this.#later("", at, () => {
-      this.#at = NEVER;
+      this.#armedFor = NEVER;
       void this.#readStore();
     });
   }
@@ -233,7 +233,7 @@ export class TimerService {
     if (this.#reading) return this.#arm(clock.now() + 1);
     this.#reading = true;
     try {
-      const place = await this.#readDue(store, this.#after);
+      const place = await this.#readDue(store, this.#readFrom);
       // The store may be closed by now; the next engine reads what is due.
       if (this.#closed) return;
       const [next] = await store.due(NEVER, 1, this.#damaged, kinds, place);
@@ -256,11 +256,11 @@ export class TimerService {
       const due = await store.due(clock.now() + this.#behindBy(), PAGE, this.#damaged, kinds, place);
       const fresh = due.filter(({ id, wake }) => this.#claim(id, wake));
       for (const one of fresh) this.#begin(one.id, one.wake, this.#firesAt(one));
-      passes &&= this.#after === begun;
+      passes &&= this.#readFrom === begun;
       for (const first of firstOfEach(due)) {
         place = first;
         passes &&= this.#unrunnable.has(first.id);
-        if (passes) this.#after = begun = first;
+        if (passes) this.#readFrom = begun = first;
         else this.#fireRest(first.id);
       }
       if (due.length < PAGE) return place;
@@ -311,7 +311,7 @@ export class TimerService {
     if (this.#timers.has("unrunnable")) return;
     this.#later("unrunnable", this.#host.clock.now() + PUT_OFF_MS, () => {
       this.#unrunnable.clear();
-      this.#after = undefined;
+      this.#readFrom = undefined;
       this.#arm(this.#host.clock.now());
     });
   }

@@ -8,6 +8,7 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { type ActorId, isJsonObject, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
+import { Lru } from "../contract/internal.ts";
 import { type ChainEnd, NO_SKIPS, type SkipPointers } from "./event-table.ts";
 import { damaged } from "./store-errors.ts";
 import { actorId, int, maybeInt, maybeText, parsed, split, text } from "./columns.ts";
@@ -205,37 +206,34 @@ export class ActorTable {
   }
 }
 
-/** The heads of actors in recent use, at most twice `half` of them. They stay valid because the store's lock excludes every other writer. */
+/** Fewer heads than this are never evicted from the cache. */
+const RECENT_HEADS = 10_000;
+
+/** The heads of actors in recent use. They stay valid because the store's lock excludes every other writer. */
 export class HeadCache {
   readonly #byName: StatementSync;
-  readonly #half: number;
-  #recent = new Map<ActorId, Head>();
-  #previous = new Map<ActorId, Head>();
+  #cache = new Lru<ActorId, Head>(2 * RECENT_HEADS);
 
-  constructor(database: DatabaseSync, half = 10_000) {
+  constructor(database: DatabaseSync) {
     // In two steps: one query would take kind and key from the index, and so could not notice that a damaged index leads to another row.
     this.#byName = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE id = (SELECT id FROM actor WHERE kind = ? AND key = ?)`);
     this.#byName.setReturnArrays(true);
-    this.#half = half;
   }
 
   get(id: ActorId): Head | undefined {
-    const recent = this.#recent.get(id);
-    if (recent) return recent;
-    const previous = this.#previous.get(id);
-    if (previous) {
-      this.set(id, previous);
-      return previous;
-    }
-    return this.read(id);
+    const known = this.#cache.get(id);
+    if (known !== undefined) return known;
+    const head = this.read(id);
+    if (head !== undefined) this.#cache.set(id, head);
+    return head;
   }
 
   /** From the cache only. */
   cached(id: ActorId): Head | undefined {
-    return this.#recent.get(id) ?? this.#previous.get(id);
+    return this.#cache.get(id);
   }
 
-  /** From the file, with its checksum verified. */
+  /** From the file, with its checksum verified. It is not cached. */
   read(id: ActorId): Head | undefined {
     const [kind, key] = split(id);
     const columns = this.#byName.get(kind, key);
@@ -244,7 +242,7 @@ export class HeadCache {
     if (columns[AT.kind] !== kind || columns[AT.key] !== key) throw damaged(`the row of ${id} is another's`);
     const { row, staticSum } = rowIn(columns);
     const pos = int(columns[AT.pos]);
-    const head: Head = {
+    return {
       id,
       pk: int(columns[AT.id]),
       row,
@@ -257,25 +255,18 @@ export class HeadCache {
       due: maybeInt(columns[AT.due]) ?? null,
       skips: undefined,
     };
-    this.set(id, head);
-    return head;
   }
 
   set(id: ActorId, head: Head): void {
-    this.#recent.set(id, head);
-    if (this.#recent.size <= this.#half) return;
-    this.#previous = this.#recent;
-    this.#recent = new Map();
+    this.#cache.set(id, head);
   }
 
   drop(id: ActorId): void {
-    this.#recent.delete(id);
-    this.#previous.delete(id);
+    this.#cache.delete(id);
   }
 
   /** After a rollback, when the cached heads are ahead of the file. */
   clear(): void {
-    this.#recent = new Map();
-    this.#previous = new Map();
+    this.#cache = new Lru(2 * RECENT_HEADS);
   }
 }

@@ -10,8 +10,7 @@ import { ChainWriter } from "../../testing/conformance/index.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { sqliteStore } from "./index.ts";
 import { openDatabase } from "./database.ts";
-import { SyncRecord } from "./lock.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { Checkpointer, SyncRecord } from "./checkpointer.ts";
 import { WalSync } from "./wal-sync.ts";
 
 const temporary = (): { readonly path: string } & Disposable => {

@@ -1,10 +1,10 @@
 // Owns: checkpoints of an open store, and the record of how much of its log is synced. Does not own: syncing (wal-sync.ts).
 
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, existsSync, fdatasyncSync, lstatSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
 import { StoreError } from "../contract/index.ts";
-import { isFailedSync, storeFault } from "./store-errors.ts";
-import type { SyncedLog, SyncRecord } from "./lock.ts";
+import { isFailedSync, storeFault, systemCode } from "./store-errors.ts";
 
 /** A checkpoint is due when the log has so many frames that are not in the database: 4 MB. */
 export const CHECKPOINT_FRAMES = 1_000;
@@ -158,5 +158,93 @@ export class Checkpointer {
   #readSalts(): readonly [number, number] {
     if (readSync(this.#file, this.#salts, 0, 8, 16) < 8) return [0, 0];
     return [this.#salts.readUInt32BE(0), this.#salts.readUInt32BE(4)];
+  }
+}
+
+// ── the record of the log ───────────────────────────────────────────────────
+
+/** How much of the log is known to be on disk. */
+export interface SyncedLog {
+  readonly salts: readonly [number, number];
+  readonly frames: number;
+  /** How many of these frames are in the database too, so that the log is not needed for them. */
+  readonly copied: number;
+}
+
+const PID_BYTES = 16;
+const hex = (number: number): string => number.toString(16).padStart(8, "0");
+const fromHex = (text: string | undefined): number => Number.parseInt(text ?? "", 16);
+const LINE = /^log ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8})$/u;
+
+/**
+ * The file next to the lock: the id of the process that holds the store, for people, and how much of the log was synced. It exists from the
+ * opening of a store until it is closed in good order, so a record that is found means that a process was killed.
+ *
+ * It is written after every sync and not synced itself: a killed process leaves an exact record. A loss of power may leave an older one,
+ * which claims less than the log has, never more.
+ */
+export class SyncRecord {
+  readonly #file: number;
+  readonly #pid = Buffer.from(`${process.pid}`.padEnd(PID_BYTES - 1) + "\n", "latin1");
+  readonly #line = Buffer.alloc(49);
+
+  private constructor(file: number) {
+    this.#file = file;
+  }
+
+  /** Takes the file over; its line about the log stays until `write`. */
+  static take(path: string): SyncRecord {
+    // A link by that name may point to another file, which must not be written to.
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && (!found.isFile() || found.nlink > 1)) rmSync(path);
+    const file = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+    try {
+      const record = new SyncRecord(file);
+      record.#writePid();
+      record.sync();
+      return record;
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+  }
+
+  /** The record at `path`. "none": it has no line about a log, as older versions wrote it; "damaged": it cannot be trusted. */
+  static read(path: string): SyncedLog | "none" | "damaged" {
+    if (!existsSync(path)) return "none";
+    const line = readFileSync(path, "latin1").split("\n")[1] ?? "";
+    if (line === "") return "none";
+    const [, salt1, salt2, frames, copied, sum] = LINE.exec(line) ?? [];
+    if (sum === undefined || hex(crc32(line.slice(0, 39))) !== sum) return "damaged";
+    return { salts: [fromHex(salt1), fromHex(salt2)], frames: fromHex(frames), copied: fromHex(copied) };
+  }
+
+  write({ salts: [salt1, salt2], frames, copied }: SyncedLog): void {
+    const text = `log ${hex(salt1)} ${hex(salt2)} ${hex(frames)} ${hex(copied)}`;
+    this.#line.write(`${text} ${hex(crc32(text))}\n`, "latin1");
+    writeSync(this.#file, this.#line, 0, this.#line.length, PID_BYTES);
+  }
+
+  /** The error code of writing this file as it is. Undefined: it can be written. */
+  writeError(): string | undefined {
+    try {
+      this.#writePid();
+      return undefined;
+    } catch (error) {
+      return systemCode(error);
+    }
+  }
+
+  #writePid(): void {
+    writeSync(this.#file, this.#pid, 0, this.#pid.length, 0);
+  }
+
+  /** Before a step that an older record would take for a loss. */
+  sync(): void {
+    fdatasyncSync(this.#file);
+  }
+
+  close(): void {
+    closeSync(this.#file);
   }
 }

@@ -15,7 +15,7 @@ import type { Replies } from "./remembered-replies.ts";
 import { conflict, expiresAfter } from "./rules.ts";
 import { Sequences } from "./schema.ts";
 
-/** Fewer than `HeadCache` holds, so that none of them is evicted before its row is written. */
+/** Fewer than `HeadCache` always holds, so that none of them is evicted before its row is written. */
 const MAX_UNWRITTEN = 1_000;
 
 export class TurnWriter {

@@ -1,5 +1,5 @@
 // Owns: detecting, before SQLite opens a store, that a killed process left a log with synced frames missing; and the alarm that reports it.
-// Does not own: the record of what was synced (lock.ts).
+// Does not own: the record of what was synced (checkpointer.ts).
 //
 // SQLite cuts a damaged log without an error, so the log is read here. https://sqlite.org/walformat.html
 
@@ -23,8 +23,9 @@ import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isJsonObject, StoreError } from "../contract/index.ts";
 import { omitUndefined } from "../contract/internal.ts";
+import { SyncRecord } from "./checkpointer.ts";
 import { pragma } from "./database.ts";
-import { recordOf, SyncRecord } from "./lock.ts";
+import { recordOf } from "./lock.ts";
 
 /** Synced frames of a killed process that its log no longer has. */
 export interface LogLoss {

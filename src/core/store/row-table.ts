@@ -1,16 +1,16 @@
-// Owns: the rows of one index on SQLite: their table and SQL indexes, how a turn changes a row, and how a query reads a page.
-// Does not own: which indexes there are (index-tables.ts), their words (word-table.ts), the rows changed last (recent-rows.ts).
+// Owns: the rows of one index on SQLite and their words: the tables and SQL indexes, how a turn changes a row, how a query reads a page.
+// Does not own: which indexes there are (index-tables.ts), the rows changed last (recent-rows.ts), how texts are split into words
+// (core/contract).
 //
 // The names of tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexFlaw, IndexShape, RowQuery } from "../contract/index.ts";
-import { Lru, MemoryRows, mergedRows } from "../contract/internal.ts";
+import { containedIn, ftsQuery, Lru, MemoryRows, mergedRows, type SearchTerm } from "../contract/internal.ts";
 import { int, split, text } from "./columns.ts";
 import { overwriting } from "./database.ts";
 import type { RecentRow, RecentRows } from "./recent-rows.ts";
-import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
 const NOTHING = Uint8Array.of(0);
@@ -22,6 +22,28 @@ const MAX_STATEMENTS = 128;
 const FEW = 4_000;
 
 const bound = (value: IndexColumn): SQLInputValue => value ?? NOTHING;
+
+/** A condition in SQL. */
+interface Term {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+  /** The SQL index that finds its rows. */
+  readonly index?: string | undefined;
+  /** Its rows are those of one value, or of several, so the SQL index has them in order. */
+  readonly isPoint?: boolean;
+  /** It is on the column that orders the rows, which is in each SQL index. */
+  readonly isOrder?: boolean;
+}
+
+/** A search for words, as a condition on the table of words, and as one on a row. */
+interface Search {
+  readonly words: string;
+  readonly matches: Term;
+  readonly contains: Term;
+}
+
+const isThere = (database: DatabaseSync, table: string): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table) !== undefined;
 
 /** What a table of rows needs of the actor whose row is written. */
 export interface IndexedActor {
@@ -376,4 +398,55 @@ function endOfPrefix(prefix: string): string | undefined {
     return points.join("") + String.fromCodePoint(point === 0xd7_ff ? 0xe0_00 : point + 1);
   }
   return undefined;
+}
+
+/** The words of the actors of one index, in a table of FTS5. */
+class WordTable {
+  readonly #database: DatabaseSync;
+  readonly #name: string;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #get: StatementSync;
+
+  constructor(database: DatabaseSync, name: string) {
+    this.#database = database;
+    this.#name = name;
+    if (!isThere(database, name)) this.#create();
+    this.#put = database.prepare(`INSERT OR REPLACE INTO ${name}(rowid, text) VALUES(?, ?)`);
+    this.#delete = database.prepare(`DELETE FROM ${name} WHERE rowid = ?`);
+    this.#get = database.prepare(`SELECT text FROM ${name} WHERE rowid = ?`);
+  }
+
+  /** The words are split already. They are stored in the table, too, so that FTS5 can delete them: `secure-delete` leaves none in the file. */
+  #create(): void {
+    this.#database.exec(
+      `CREATE VIRTUAL TABLE ${this.#name} USING fts5(text, tokenize='ascii', columnsize=0);
+       INSERT INTO ${this.#name}(${this.#name}, rank) VALUES('secure-delete', 1)`,
+    );
+  }
+
+  /** Deleting its rows would take each word out by itself. */
+  clear(): void {
+    this.#database.exec(`DROP TABLE ${this.#name}`);
+    this.#create();
+  }
+
+  get(pk: number): string {
+    const found = this.#get.get(pk);
+    return found === undefined ? "" : text(found["text"]);
+  }
+
+  set(pk: number, words: string | undefined): void {
+    if (words === undefined || words === "") this.#delete.run(pk);
+    else this.#put.run(pk, words);
+  }
+
+  search(terms: readonly SearchTerm[]): Search {
+    const contained = terms.map(() => "instr(text, ?) > 0").join(" AND ");
+    return {
+      words: this.#name,
+      matches: { sql: `${this.#name} MATCH ?`, values: [ftsQuery(terms)] },
+      contains: { sql: `(SELECT ${contained} FROM ${this.#name} WHERE rowid = actor)`, values: terms.map(containedIn) },
+    };
+  }
 }

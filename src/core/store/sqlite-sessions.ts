@@ -98,7 +98,7 @@ const OPTIONS: OptionTable<SqliteSessionOptions> = { path: TEXT, bounds: boundsO
 /** All three stores on one file; disposing any of the four closes it. Throws `StoreError`, `BAD_OPTION`. */
 export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessionStores {
   checkOptions("sqliteSessionStores", options, OPTIONS);
-  return storesOn(new SessionFile(options), options);
+  return new StoresOnFile(new SessionFile(options), options.bounds);
 }
 
 /** What `mendedSessionStores` takes: it moves a damaged file away and begins an empty one. */
@@ -114,11 +114,7 @@ export interface MendedSessionOptions extends SqliteSessionOptions {
  */
 export function mendedSessionStores(options: MendedSessionOptions): SqliteSessionStores {
   checkOptions("mendedSessionStores", options, { ...OPTIONS, onDamage: FUNCTION });
-  return storesOn(new SessionFile(options, options.onDamage), options);
-}
-
-function storesOn(file: SessionFile, { bounds }: SqliteSessionOptions): SqliteSessionStores {
-  return new StoresOnFile(file, bounds);
+  return new StoresOnFile(new SessionFile(options, options.onDamage), options.bounds);
 }
 
 /** A class, so that `{ ...stores }` as options of a server copies the stores and not `close`. */

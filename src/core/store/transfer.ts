@@ -79,7 +79,7 @@ class SqliteExporter implements Exporter, Closable {
   }
 
   async *actors(kind?: string): AsyncGenerator<LeavingActor> {
-    const heads = new HeadCache(this.#database, 1);
+    const heads = new HeadCache(this.#database);
     const calls = this.#read(
       () => new CallsByActor(this.#database, this.at, kind),
       // The query reads all rows of actors, so a damaged one is looked for by its name.
@@ -277,7 +277,7 @@ class SqliteImporter implements Importer, Closable {
   actor(actor: ExportedActor): Promise<ActorImport | undefined> {
     return this.#write((database) => {
       const { id, seq, head, row } = actor;
-      const present = new HeadCache(database, 1).read(id);
+      const present = new HeadCache(database).read(id);
       if (present?.head === head) return undefined;
       if (present !== undefined)
         throw conflict(

@@ -3,9 +3,8 @@
 
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 import { StoreError } from "../contract/index.ts";
-import type { Checkpointer } from "./checkpointer.ts";
+import type { Checkpointer, SyncedLog } from "./checkpointer.ts";
 import { systemCode } from "./store-errors.ts";
-import type { SyncedLog } from "./lock.ts";
 
 /** Below this, waiting for the disk on this thread costs less than smaller batches and the way to another thread and back. Milliseconds. */
 const QUICK_MS = 0.5;

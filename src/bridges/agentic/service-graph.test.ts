@@ -347,7 +347,7 @@ describe("observables of a service", () => {
     const faults: unknown[] = [];
     const service = Object.assign(new FakeService({}), {
       actions: (notify: (map: never) => void) => {
-        Reflect.apply(notify, undefined, [{ fine: action(), heal: { description: "Heal.", parameters: [] }, gone: undefined }]);
+        Reflect.apply(notify, undefined, [{ fine: action(), heal: { description: "Heal.", parameters: [] }, missing: undefined }]);
         return () => undefined;
       },
     });

@@ -153,7 +153,7 @@ void test("progress precedes its reply, and echoes its request", async () => {
 });
 
 void test("each reply names the default actor, whether it is a result, progress or an error", async () => {
-  const said = actorCapability("said", {
+  const speaker = actorCapability("speaker", {
     intent: "Says",
     provides: ["word"],
     initialState: { words: 0 },
@@ -170,16 +170,16 @@ void test("each reply names the default actor, whether it is a result, progress 
       read: { match: { do: "read" }, view: () => refuse("No.", { code: "NO" }) },
     },
   });
-  await using on = await world([said]);
-  const send = (does: string) => on.send({ type: "actor_message", capability_id: "said", payload: { do: does } });
+  await using on = await world([speaker]);
+  const send = (does: string) => on.send({ type: "actor_message", capability_id: "speaker", payload: { do: does } });
   const replies = [];
   for (const does of ["work", "refuse", "nothing", "read", "unknown"]) replies.push(await send(does));
   assert.deepEqual(
     [...replies, ...on.progress].map(({ type, actor_id }) => [type, actor_id]),
     [
-      ["capability_response", "said:ada"],
-      ...Array.from({ length: 4 }, () => ["capability_error", "said:ada"]),
-      ["capability_progress", "said:ada"],
+      ["capability_response", "speaker:ada"],
+      ...Array.from({ length: 4 }, () => ["capability_error", "speaker:ada"]),
+      ["capability_progress", "speaker:ada"],
     ],
   );
 });

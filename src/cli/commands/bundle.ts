@@ -305,13 +305,13 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
 /** Whoever has the bundle can read what other servers are sent. Throws `USAGE`. */
 const refuseSecretsIn = async (packetConfig: string): Promise<void> => {
   const { readConfigFile } = await import("../server/packets.ts");
-  const told = Object.entries(readConfigFile(packetConfig).mcp.servers).flatMap(([name, server]) => {
+  const secrets = Object.entries(readConfigFile(packetConfig).mcp.servers).flatMap(([name, server]) => {
     const [what, values = {}] = server.command === undefined ? (["headers", server.headers] as const) : (["env", server.env] as const);
     return Object.keys(values).length === 0 ? [] : [`${name} (${what})`];
   });
-  if (told.length > 0)
+  if (secrets.length > 0)
     throw usage(
-      `${packetConfig} has values for ${told.join(", ")}, which everybody who has the bundle could read. Take them out; or, if none is secret, say so with --include ${shellWord(packetConfig)}.`,
+      `${packetConfig} has values for ${secrets.join(", ")}, which everybody who has the bundle could read. Take them out; or, if none is secret, say so with --include ${shellWord(packetConfig)}.`,
     );
 };
 

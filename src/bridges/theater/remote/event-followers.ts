@@ -25,17 +25,17 @@ class EventFollower {
   readonly #dialer: Dialer;
   readonly #actor: string;
   readonly #report: FollowerReport;
-  readonly #onGone: () => void;
+  readonly #onMissing: () => void;
   readonly #stopped = new AbortController();
   #connection: Connection | undefined;
 
-  /** Calls `onGone` if the server has no such actor. */
-  constructor(settings: Settings, dialer: Dialer, actor: string, report: FollowerReport, onGone: () => void) {
+  /** Calls `onMissing` if the server has no such actor. */
+  constructor(settings: Settings, dialer: Dialer, actor: string, report: FollowerReport, onMissing: () => void) {
     this.#settings = settings;
     this.#dialer = dialer;
     this.#actor = actor;
     this.#report = report;
-    this.#onGone = onGone;
+    this.#onMissing = onMissing;
   }
 
   start(subscription?: OpenSubscription): void {
@@ -65,7 +65,7 @@ class EventFollower {
       } catch (error) {
         if (!(error instanceof StageError) && !(error instanceof ConnectionError)) throw error;
         if (!stopped.aborted) log("info", { event: "theater-not-followed", server, actor: this.#actor });
-        if (isNotFound(error)) return this.#onGone();
+        if (isNotFound(error)) return this.#onMissing();
       }
       await delay(clock, limits.pollMs, stopped);
     }

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Command, CommanderError, type Option } from "commander";
 import type { TroupeConfig } from "../config/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/contract/index.ts";
-import { closestMatch, isTexts } from "../core/contract/internal.ts";
+import { didYouMean, isTexts } from "../core/contract/internal.ts";
 import { authority } from "../mcp/transport/listen.ts";
 import { DEFAULT_DATA } from "./actor-options.ts";
 import { CommandError, usage } from "./command-error.ts";
@@ -248,11 +248,10 @@ const applyFile = (
   return modules;
 };
 
-const unknownProperty = (path: string, name: string): CommandError => {
-  const meant = closestMatch(name, PROPERTIES);
-  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
-  return usage(`${path} has a property ${JSON.stringify(name)} that is no setting${instead} There are ${PROPERTIES.join(", ")}.`);
-};
+const unknownProperty = (path: string, name: string): CommandError =>
+  usage(
+    `${path} has a property ${JSON.stringify(name)} that is no setting${didYouMean(name, PROPERTIES)} There are ${PROPERTIES.join(", ")}.`,
+  );
 
 /** Whether no stronger source has set it. */
 const isOverridable = (command: Command, name: string): boolean => {

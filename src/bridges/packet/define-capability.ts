@@ -1,7 +1,7 @@
 // Owns: `capability` and `mcpCapability`: capabilities without state, and the checks that all definitions share.
 //   Does not own: capabilities that are actors (define-actor.ts).
 import { type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
-import { closestMatch } from "../../core/contract/internal.ts";
+import { didYouMean } from "../../core/contract/internal.ts";
 import { toJsonSchema } from "../../mcp/source/index.ts";
 import type { Capability, Effect, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema, isComposed } from "./mcp-tools.ts";
@@ -172,10 +172,7 @@ export function allowOnlyKeys(where: string, given: unknown, keys: readonly stri
   if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${keys.join(", ")} }, those of them it needs.`);
   const unknown = Object.keys(given).find((key) => !keys.includes(key));
   if (unknown === undefined) return;
-  const closest = closestMatch(unknown, keys);
-  throw badDefinition(
-    `${where}: there is no ${JSON.stringify(unknown)}${closest === undefined ? "." : `, do you mean ${JSON.stringify(closest)}?`} There are ${keys.join(", ")}.`,
-  );
+  throw badDefinition(`${where}: there is no ${JSON.stringify(unknown)}${didYouMean(unknown, keys)} There are ${keys.join(", ")}.`);
 }
 
 /** Throws `BAD_DEFINITION` for an unknown effect. */

@@ -6,7 +6,7 @@ import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpath
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { closestMatch } from "../../core/contract/internal.ts";
+import { didYouMean } from "../../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { whyUnwritable } from "../files.ts";
 import { PACKAGE } from "../installed-packages.ts";
@@ -168,12 +168,10 @@ const isTemplate = (name: string): name is Template => Object.hasOwn(TEMPLATES, 
 /** Throws a `CommandError` with the name that was probably meant. */
 export const templateOf = (name: string): Template => {
   if (isTemplate(name)) return name;
-  const meant = closestMatch(name, names);
-  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
   throw new CommandError(
     EXIT.usage,
     "UNKNOWN_TEMPLATE",
-    `There is no template ${JSON.stringify(name)}${instead} There are ${names.join(", ")}.`,
+    `There is no template ${JSON.stringify(name)}${didYouMean(name, names)} There are ${names.join(", ")}.`,
   );
 };
 

@@ -275,17 +275,19 @@ const loadFailure = (file: string, error: unknown, { scripts }: ScriptRecord): C
   return new CommandError(
     EXIT.failed,
     code,
-    `${file} cannot be loaded: ${message}${remedy(code, message)}${place === undefined ? "" : ` (${place})`}`,
+    `${file} cannot be loaded: ${message}${remedy(code, message, place ?? file)}${place === undefined ? "" : ` (${place})`}`,
   );
 };
 
 const ENDINGS = [".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"];
 
-const remedy = (code: string, message: string): string => {
+const remedy = (code: string, message: string, place: string): string => {
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
     return ": leave it out, since Node only takes types away, or serve the JavaScript it compiles to";
   if (message.startsWith("Cannot use import statement outside a module"))
-    return ': write "type": "module" in the nearest package.json (npm pkg set type=module)';
+    return /\.c[jt]s(?::\d+)*$/.test(place)
+      ? ": rename the file, since files that end in .cjs or .cts have no imports"
+      : ': write "type": "module" in the nearest package.json (npm pkg set type=module)';
   if (code === "ERR_IMPORT_ATTRIBUTE_MISSING") return ': import it with { type: "json" }';
   const pack = /^Cannot find package '([^']+)'/.exec(message)?.[1];
   if (pack !== undefined) return `: install it there (npm install ${pack})`;

@@ -42,8 +42,9 @@ const EXITS: Readonly<Partial<Record<PacketErrorType, ExitCode>>> = {
 export const packetFailure = (error: unknown): unknown => {
   if (error instanceof PacketError) return new CommandError(EXITS[error.type] ?? EXIT.failed, error.type, error.message);
   if (!(error instanceof PacketClientError)) return error;
-  if (error.code === "UNREACHABLE")
-    return new CommandError(EXIT.unavailable, "UNREACHABLE", `${error.message} Start the server first, or name its address with --url.`);
+  // Without a cause, a server or proxy answered that it cannot serve now.
+  const remedy = error.cause === undefined ? "" : " Start the server first, or name its address with --url.";
+  if (error.code === "UNREACHABLE") return new CommandError(EXIT.unavailable, "UNREACHABLE", `${error.message}${remedy}`);
   return new CommandError(EXIT.failed, error.code, error.message);
 };
 

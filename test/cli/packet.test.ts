@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -115,6 +117,19 @@ describe("troupe packet send", () => {
     assert.equal(Object(lines(away.stderr)[0]).error.code, "UNREACHABLE");
     assert.match(Object(lines(away.stderr)[0]).error.message, /Start the server first, or name its address with --url\.$/);
     assert.match(away.stderr, /not applied/);
+    const busy = createServer((_, response) => void response.writeHead(503).end()).listen(0, "127.0.0.1");
+    await once(busy, "listening");
+    const port = String(Object(busy.address()).port);
+    const later = await troupe(
+      "packet",
+      "send",
+      written("a.json", JSON.stringify(request({}))),
+      "--url",
+      `http://127.0.0.1:${port}/packets`,
+    );
+    busy.close();
+    assert.equal(later.code, 6, later.stderr);
+    assert.match(later.stderr, /answered 503: try again later\. The packet was not applied: send it again\.\n$/);
   });
 
   test("sends nothing of a file that is none of packets, and says where in it", async () => {

@@ -198,7 +198,7 @@ describe("a connection", () => {
     assert.deepEqual([code(two.channel.messages[1] ?? {}), two.channel.messages[1]?.["id"]], [-32600, null]);
   });
 
-  test("the dialect apptheory has batches here as over HTTP: in order, whole, and before initialize", async () => {
+  test("the dialect apptheory has batches here as over HTTP: in order, and whole", async () => {
     const order: string[] = [];
     const slowly = (name: string) => ({
       async work() {
@@ -211,17 +211,17 @@ describe("a connection", () => {
     await using gateway = gatewayOf(registry({ tools: { a: slowly("a"), b: slowly("b") } }), { profile: "apptheory" });
     const { send, channel } = wire(gateway);
     const calls = ["a", "b"].map((name, at) => request(at, "tools/call", { name }));
-    send(JSON.stringify([request("i", "initialize"), ...calls]));
-    await until(() => channel.events.length === 1);
+    send(request("i", "initialize"), JSON.stringify(calls));
+    await until(() => channel.events.length === 2);
     assert.deepEqual(order, ["a begins", "a ends", "b begins", "b ends"]);
-    const replies: unknown = JSON.parse(channel.events[0]?.text ?? "");
+    const replies: unknown = JSON.parse(channel.events[1]?.text ?? "");
     assert.ok(Array.isArray(replies));
     assert.deepEqual(
       replies.map((reply: JsonObject) => reply["id"]),
-      ["i", 0, 1],
+      [0, 1],
     );
     send(JSON.stringify([calls[0], { id: 2, method: "ping" }]), "[]");
-    await until(() => channel.events.length === 3);
+    await until(() => channel.events.length === 4);
     assert.deepEqual(
       channel.messages.slice(-2).map((message) => message["error"]),
       ["batch element 1: missing required field: jsonrpc", "empty batch request"].map((why) => ({
@@ -230,6 +230,18 @@ describe("a connection", () => {
       })),
     );
     assert.equal(order.length, 4);
+  });
+
+  test("C8 initialize begins no session in a batch, whose other replies its own would wait for", async () => {
+    await using gateway = gatewayOf(world().source, { profile: "apptheory" });
+    const { send, channel } = wire(gateway);
+    const slow = request(1, "tools/call", { name: "slow", _meta: { progressToken: 1 } });
+    send(JSON.stringify([request("i", "initialize"), initialized, slow]), request("i", "initialize"));
+    assert.deepEqual(
+      channel.messages.map(({ id }) => id),
+      [null, "i"],
+    );
+    assert.match(JSON.stringify(channel.messages[0]), /Send initialize first, outside of batches/);
   });
 
   test("a cancelled modern request gets no reply, and an id is used once at a time #gateway.cancel", async () => {

@@ -135,9 +135,11 @@ export class StreamConnection implements Connection {
 
   #batch(items: readonly Json[], caller: Caller): MaybeReply | Promise<MaybeReply> {
     const { dialect, limits } = this.#core.settings;
-    const revision = this.#modern ? LATEST_MODERN : this.#session?.revision;
+    const session = this.#session;
     try {
-      return this.#all(readBatch(items, revision, dialect, limits.batch), caller);
+      if (session === undefined && !this.#modern && dialect.batches === "all")
+        throw new Fault("NOT_INITIALIZED", "Send initialize first, outside of batches: nothing may precede its reply.");
+      return this.#all(readBatch(items, session?.revision ?? LATEST_MODERN, dialect, limits.batch), caller);
     } catch (error) {
       return this.#fault(null, faultOf(error), "legacy");
     }

@@ -196,10 +196,10 @@ export const DIALECTS: Readonly<Record<ProfileName, Dialect>> = {
   },
 };
 
-/** The messages of a batch. Throws if it is refused as a whole. `revision`: undefined before the client has begun a session. */
-export function readBatch(items: readonly Json[], revision: Revision | undefined, dialect: Dialect, most: number): readonly Incoming[] {
-  const inAll = dialect.batches === "all" && (revision === undefined || isLegacyRevision(revision));
-  if (!inAll && (revision === undefined || !has(revision, "batches")))
+/** The messages of a batch. Throws if it is refused as a whole. */
+export function readBatch(items: readonly Json[], revision: Revision, dialect: Dialect, most: number): readonly Incoming[] {
+  const inAll = dialect.batches === "all" && isLegacyRevision(revision);
+  if (!inAll && !has(revision, "batches"))
     throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
   if (items.length === 0 || items.length > most) {
     const reason = items.length === 0 ? { reason: "batch-empty" as const } : undefined;

@@ -529,6 +529,7 @@ test("a call that only cancelled a timer, or set one that has fired, is taken ba
       set: { description: "Set.", undo: "unset", run: ({ wake, messages }) => wake("done", { afterMs: 1_000, message: messages.ring() }) },
       unset: { description: "Unset.", undo: "set", run: ({ cancel }) => cancel("done") },
       test: { description: "Test.", run: ({ wake, messages }) => wake("test", { afterMs: 1_000, message: messages.ring() }) },
+      silence: { description: "Silence.", run: ({ cancel }) => cancel("done") },
     },
     messages: { ring: { run: () => undefined } },
   });
@@ -542,6 +543,9 @@ test("a call that only cancelled a timer, or set one that has fired, is taken ba
   await call("unset");
   assert.deepEqual([await call("undo"), await timers()], [ok("Undone: unset."), ["done"]]);
   assert.deepEqual([await call("undo"), await timers()], [ok("Undone: set."), []]);
+  await call("set");
+  await call("silence");
+  assert.equal(refusal(await call("undo")), "silence cannot be undone: it changed something else than the state.");
   await call("test");
   await clock.advance(2_000);
   assert.equal(refusal(await call("undo")), "test cannot be undone: it set a timer.");

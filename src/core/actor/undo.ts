@@ -177,6 +177,8 @@ async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing
   if (turn.timed || Object.values(wake).some((one) => one !== null)) return no(`${tool} cannot be undone: it set a timer.`);
   // Its caller has read that reply, and may have acted on it.
   if (Object.keys(answer).length > 0) return no(`${tool} cannot be undone: it replied to a call that waited.`);
+  // Such as a timer that it cancelled.
+  if (!turn.changed) return no(`${tool} cannot be undone: it changed something else than the state.`);
   const state = await past.stateBefore(seq);
   if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);
   return { seq, tool, state };

@@ -14,7 +14,15 @@ import {
   TroupeError,
   type Turn,
 } from "../contract/index.ts";
-import { hasOwn, isAddress, missingActorRefusal, REPLY_ACTION, REPLY_FAILED_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
+import {
+  hasOwn,
+  isAddress,
+  isTexts,
+  missingActorRefusal,
+  REPLY_ACTION,
+  REPLY_FAILED_ACTION,
+  SETTLED_ACTION,
+} from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./engine-errors.ts";
 import { checkReply, isObject } from "./json-check.ts";
@@ -179,7 +187,7 @@ export function settlePending(
     if (held === undefined) continue;
     const left = after && withoutArrived(after, messageId);
     if (left === undefined) settle(of, held);
-    else pending[of] = { ...objectOf(pending[of]), after: { ...left } };
+    else pending[of] = { ...objectOf(pending[of]), after: left };
   }
   if (reply === "later") {
     const { message } = job;
@@ -195,7 +203,7 @@ export function settlePending(
   for (const [of, { reply: held, after }] of Object.entries(waits)) {
     if (!Object.hasOwn(pending, of)) continue;
     checkReply(held, `settle["${of}"].reply`);
-    pending[of] = { ...objectOf(pending[of]), reply: held, after: { ...awaited(after, `${base.life}.${seq}`, send.length) } };
+    pending[of] = { ...objectOf(pending[of]), reply: held, after: awaited(after, `${base.life}.${seq}`, send.length) };
   }
   if (stop !== undefined)
     // What a settled reply was for has been applied, so it is given, although the messages it waits for may still be on their way.
@@ -207,11 +215,14 @@ export function settlePending(
 interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {
   /** Given once the replies to the messages in `after` have arrived. */
   readonly reply?: Reply;
-  readonly after?: Awaited;
+  readonly after?: Awaited | readonly string[];
 }
 
-/** Messages that one turn sent, and whose replies have not arrived. All are stored again with each that arrives, so each is one bit. */
-interface Awaited {
+/**
+ * Messages that one turn sent, and whose replies have not arrived. All are stored again with each that arrives, so each is one bit. An
+ * earlier version stored a list of their ids.
+ */
+interface Awaited extends JsonObject {
   /** What their ids begin with. */
   readonly turn: string;
   /** In hexadecimal: bit `n` is for the message `n`. */
@@ -226,7 +237,12 @@ function awaited(ids: readonly string[], turn: string, sent: number): Awaited {
 }
 
 /** Undefined: none is left. */
-function withoutArrived({ turn, left }: Awaited, id: string): Awaited | undefined {
+function withoutArrived(after: Awaited | readonly string[], id: string): Awaited | readonly string[] | undefined {
+  if (isTexts(after)) {
+    const others = after.filter((one) => one !== id);
+    return others.length === 0 ? undefined : others;
+  }
+  const { turn, left } = after;
   const n = id.startsWith(`${turn}.`) ? Number(id.slice(turn.length + 1)) : Number.NaN;
   const bit = Number.isSafeInteger(n) && n >= 0 && n < 4 * left.length ? 1n << BigInt(n) : 0n;
   const rest = BigInt(`0x${left}`) & ~bit;
@@ -248,11 +264,11 @@ export function pendingReply(stored: Json | undefined): PendingReply {
     ...(typeof replyAs === "string" ? { replyAs } : {}),
     ...(replyContext === undefined ? {} : { replyContext }),
     ...(isStoredReply(reply) ? { reply } : {}),
-    ...(isAwaited(after) ? { after } : {}),
+    ...(isAwaited(after) || isTexts(after) ? { after } : {}),
   };
 }
 
-const isAwaited = (value: Json | undefined): value is Awaited & JsonObject =>
+const isAwaited = (value: Json | undefined): value is Awaited =>
   isJsonObject(value) && typeof value["turn"] === "string" && typeof value["left"] === "string" && /^[0-9a-f]+$/.test(value["left"]);
 
 const isStoredReply = (value: Json | undefined): value is Reply & JsonObject => isJsonObject(value) && hasOwn(value, "ok");

@@ -137,3 +137,16 @@ test("a settled reply waits for all of 2,000 messages, of which each takes one b
   }
   assert.deepEqual([plan?.answers, plan?.extra.pending], [[["m", { ok: "rung" }]], {}]);
 });
+
+test("a settled reply that an earlier version stored waits for all ids of its list #actors.settled", () => {
+  const { base, now } = begun(true);
+  const ids = ["life.1.0", "life.1.2"] as const;
+  let from: Base = { ...base, extra: { ...base.extra, pending: { m: { reply: { ok: "rung" }, after: [...ids] } } } };
+  const answers = ids.map((id, n) => {
+    const arrived = { arrived: { m: id } };
+    const plan = planTurn(from, { key: undefined, wake: undefined, message }, arrived, { ...now, seq: now.seq + 1 + n, born: false });
+    from = plan ?? from;
+    return plan?.answers;
+  });
+  assert.deepEqual([answers, from.extra.pending], [[[], [["m", { ok: "rung" }]]], {}]);
+});

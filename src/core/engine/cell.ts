@@ -66,7 +66,7 @@ export interface CellOps extends EventOps, LifecycleOps, WorkOps {
   /** Hands an entry to the store; its `CommitCallbacks` learn the outcome later. */
   readonly commit: CommitWithCallback | undefined;
   /** Undefined: there are no indexes. */
-  readonly indexes: Pick<Indexes, "changesOf" | "appliedInMemory" | "appended" | "committed"> | undefined;
+  readonly indexes: Pick<Indexes, "changesOf" | "maintainsAll" | "appliedInMemory" | "appended" | "committed"> | undefined;
   /** Stores when an actor was last used, if its turns leave no events. Undefined: there is no store, or it does not. */
   readonly touch: ((id: ActorId, at: number) => void) | undefined;
   /** How long a keyed reply is remembered. */
@@ -369,16 +369,16 @@ export class Cell {
   /** The next turn may run before the store has answered. */
   #handToStore(job: Job, plan: Plan, ancestors: Ancestors, indexed: Entry["indexed"]): void {
     const { actor, id } = this;
-    const { commit, clock } = this.ops;
+    const { commit, clock, indexes } = this.ops;
     if (commit === undefined) throw faults.engineMissing(actor.kind.name, "store");
     const now = clock.now();
-    const turn = actor.entryFor(plan, job.consumed, now, indexed);
+    const turn = actor.entryFor(plan, job.consumed, now, indexes?.maintainsAll(actor.kind.name) === true ? indexed : undefined);
     const stopping = plan.stop === undefined ? undefined : { message: stopChildrenMessage(plan, now, turn.event.id), ancestors };
     const entry = stopping === undefined ? turn : { ...turn, out: [...turn.out, stopping.message] };
     const uncommitted = (this.#uncommitted ??= new UncommittedTurns(actor.snapshot()));
     actor.apply(plan, entry);
     job.phase = "commit";
-    const pending = new PendingCommit(this, job, plan, entry, stopping);
+    const pending = new PendingCommit(this, job, plan, entry, stopping, indexed);
     uncommitted.add(pending);
     commit(id, entry, pending);
     // No other life may start on a stop that may still be dropped.
@@ -414,9 +414,9 @@ export class Cell {
   }
 
   #storeCommitted(turn: PendingCommit): void {
-    const { job, entry, stopping } = turn;
+    const { job, entry, stopping, indexed } = turn;
     job.dequeued = job.consumed !== undefined;
-    if (entry.indexed !== undefined && entry.indexed.length > 0) this.ops.indexes?.committed(this.id, entry.row.owner, entry.indexed);
+    if (indexed !== undefined && indexed.length > 0) this.ops.indexes?.committed(this.id, entry.row.owner, indexed);
     if (stopping === undefined) announceStored(this, turn, entry.out);
     else stopInStore(this, turn, stopping);
   }

@@ -197,6 +197,23 @@ for (const some of [[], [open]])
     );
   });
 
+test("a partial engine that lacks an index of a kind notifies watchers of another one before the reply", async () => {
+  const store = memoryStore();
+  {
+    await using engine = await start(store, [open, byTitle]);
+    await report(engine, "a", 1);
+  }
+  await using engine = await LocalEngine.start({ kinds: [incident], indexes: [open], store, partial: true });
+  const order: string[] = [];
+  engine.watchIndex(open, ({ id }) => order.push(id));
+  await report(engine, "a", 5).then(() => order.push("reply"));
+  assert.deepEqual(order, [incident.id("a"), "reply"]);
+  assert.deepEqual(
+    (await engine.query(open)).items.map(({ severity }) => severity),
+    [5],
+  );
+});
+
 test("actors in memory and on disk of one kind are in one order #index.memory", async () => {
   await using engine = await start(memoryStore());
   for (const [key, severity, persistence] of [

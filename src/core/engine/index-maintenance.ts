@@ -99,9 +99,13 @@ export class Indexes implements IndexOperations {
 
   // ── turns ───────────────────────────────────────────────────────────────────
 
-  /** What a turn changes, before it is applied. Undefined: the kind has no indexes, or some that are not maintained here. */
-  changesOf({ id, kind, state, status, memory }: ActorState, plan: Plan): readonly IndexChange[] | undefined {
-    if (!memory && this.#others.has(kind.name)) return undefined;
+  /** Whether this engine has all stored indexes of the kind. */
+  maintainsAll(kind: string): boolean {
+    return !this.#others.has(kind);
+  }
+
+  /** What a turn changes, before it is applied. Undefined: the kind has no indexes here. */
+  changesOf({ id, kind, state, status }: ActorState, plan: Plan): readonly IndexChange[] | undefined {
     return this.#changes.changesOf(kind.name, { id, state, isAlive: !plan.born && status !== "stopped" }, plan);
   }
 

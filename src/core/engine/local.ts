@@ -304,7 +304,9 @@ export class LocalEngine implements Engine {
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
     await cell.loaded();
-    if (cell.actor.status === "not-started" && cell.quiet && !this.#cells.mayStart(message)) throw faults.noActor(message.to);
+    const { status } = cell.actor;
+    if (status === "not-started" && cell.quiet && !this.#cells.mayStart(message) && !this.#outbox.mayFollow(message))
+      throw faults.noActor(message.to);
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
       // Drained while the actor was loading: the message is not stored, and would not be delivered any more.

@@ -415,3 +415,16 @@ test("C5 dead letters of memory actors come after all that are stored, also in p
     }
   assert.deepEqual(found, [B, B, "brief/b"]);
 });
+
+test("C5 a send right after the one that starts its actor is not refused, however many are on their way", async () => {
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {})], store: memoryStore() });
+  const ids = Array.from({ length: 600 }, (_, n): ActorId => `tally/${n}`);
+  await Promise.all(
+    ids.map(async (to) => {
+      await engine.send({ to, action: "add", args: null, start: null });
+      await engine.send({ to, action: "add", args: null });
+    }),
+  );
+  await until("all are applied", async () => (await Promise.all(ids.map((id) => engine.read(id)))).every((one) => one?.messageCount === 2));
+  await assert.rejects(engine.send({ to: "tally/nobody", action: "add", args: null }), { code: "NO_ACTOR" });
+});

@@ -189,6 +189,11 @@ export class Outbox {
     return { sends: channel?.messages.length ?? 0, calls: channel?.behind ?? 0 };
   }
 
+  /** Whether an earlier message of that sender to that actor, which may start it, may not have been delivered. */
+  mayFollow(message: Pick<Message, "from" | "to">): boolean {
+    return this.#storeHasMore || this.waiting(message).sends > 0;
+  }
+
   /** Dead letters, those in the store first. `except`: see `Store.letters`. */
   async letters(limit: number, except?: ReadonlySet<string>): Promise<readonly DeadLetter[]> {
     checkWholeNumber("limit", limit);

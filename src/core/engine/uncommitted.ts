@@ -26,16 +26,26 @@ export class PendingCommit implements CommitCallbacks {
   readonly plan: Plan;
   readonly entry: Entry;
   readonly stopping: Stopping | undefined;
+  /** What watchers of indexes are told. Not in `entry` if the store has to compute these rows again. */
+  readonly indexed: Entry["indexed"];
   waiters: CommitWaiter[] | undefined;
   outcome: "pending" | "committed" | "lost" = "pending";
   error: unknown;
 
-  constructor(owner: { onStoreAnswer(pending: PendingCommit): void }, job: Job, plan: Plan, entry: Entry, stopping: Stopping | undefined) {
+  constructor(
+    owner: { onStoreAnswer(pending: PendingCommit): void },
+    job: Job,
+    plan: Plan,
+    entry: Entry,
+    stopping: Stopping | undefined,
+    indexed: Entry["indexed"],
+  ) {
     this.#owner = owner;
     this.job = job;
     this.plan = plan;
     this.entry = entry;
     this.stopping = stopping;
+    this.indexed = indexed;
   }
 
   wait(waiter: CommitWaiter): void {

@@ -70,14 +70,28 @@ class InputStream {
 
 const MAX_WRITE = 65_536n;
 
-/** Each write becomes a log line. A character may come in two writes of one call; a call does not depend on the one before it. */
-class OutputStream {
-  readonly #host: Pick<WasiHost, "call" | "print">;
-  #call: WasiCall | undefined;
-  #decoder = new TextDecoder();
+type Print = (bytes: Uint8Array) => void;
 
-  constructor(host: Pick<WasiHost, "call" | "print">) {
-    this.#host = host;
+/**
+ * Each write becomes a log line. A character may come in two writes of one call, for each of which the guest may ask for the stream; a call
+ * does not depend on the one before it.
+ */
+function printing(host: Pick<WasiHost, "call" | "print">): Print {
+  let of: WasiCall | undefined;
+  let decoder = new TextDecoder();
+  return (bytes) => {
+    const call = host.call();
+    if (call !== of) decoder = new TextDecoder();
+    of = call;
+    host.print(decoder.decode(bytes, { stream: true }));
+  };
+}
+
+class OutputStream {
+  readonly #print: Print;
+
+  constructor(print: Print) {
+    this.#print = print;
   }
 
   checkWrite(): bigint {
@@ -85,10 +99,7 @@ class OutputStream {
   }
 
   write(bytes: Uint8Array): void {
-    const call = this.#host.call();
-    if (call !== this.#call) this.#decoder = new TextDecoder();
-    this.#call = call;
-    this.#host.print(this.#decoder.decode(bytes, { stream: true }));
+    this.#print(bytes);
   }
 
   blockingWriteAndFlush(bytes: Uint8Array): void {
@@ -160,15 +171,15 @@ const exit = (): never => trap("The guest exited: return from its handlers inste
 /** WASI for one instance, by interface. Members have the names that the glue uses. */
 export function wasiOf(host: WasiHost): Interfaces {
   const { time, draw } = callSources(host);
-  const out = (): OutputStream => new OutputStream(host);
+  const [stdout, stderr] = [printing(host), printing(host)];
   const u64 = (): bigint => new DataView(draw(8n).slice().buffer).getBigUint64(0);
   const timer = (at: bigint): Pollable => new Pollable(time, at < LAST ? at : LAST);
   return {
     "wasi:cli/environment": { getEnvironment: () => [], getArguments: () => [], initialCwd: nothing },
     "wasi:cli/exit": { exit, exitWithCode: exit },
     "wasi:cli/stdin": { getStdin: () => new InputStream() },
-    "wasi:cli/stdout": { getStdout: out },
-    "wasi:cli/stderr": { getStderr: out },
+    "wasi:cli/stdout": { getStdout: () => new OutputStream(stdout) },
+    "wasi:cli/stderr": { getStderr: () => new OutputStream(stderr) },
     "wasi:cli/terminal-stdin": { getTerminalStdin: nothing },
     "wasi:cli/terminal-stdout": { getTerminalStdout: nothing },
     "wasi:cli/terminal-stderr": { getTerminalStderr: nothing },

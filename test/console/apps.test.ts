@@ -185,6 +185,7 @@ describe("apps of a kind", () => {
     await page.getByText("Its content security policy", { exact: true }).click();
     await page.locator(".app-lines").getByText("connect-src https://api.example.com", { exact: true }).waitFor();
     await page.locator(".app").getByText("Left out, since they are no domains").waitFor();
+    await appIn(opened).getByText("max: 700").click();
     await page.locator(".app .note").filter({ hasText: "longer than a megabyte" }).waitFor();
   });
 });

@@ -82,7 +82,7 @@ notified["ui/notifications/tool-input"] = async () => {
 const HUGE =
   page(`const { hostContext } = await connect(); for (const height of [1e12, "9", null, NaN]) send({ method: "ui/notifications/size-changed", params: { height } });
 line("max: " + hostContext.containerDimensions.maxHeight);
-notified["ui/notifications/tool-input"] = () => setTimeout(() => send({ method: "notifications/message", params: { text: "x".repeat(2e6) } }), 500);`);
+document.onclick = () => send({ method: "notifications/message", params: { text: "x".repeat(2e6) } });`);
 const LEAVE = page(`await connect();
 notified["ui/notifications/tool-input"] = ({ arguments: { other } }) => setTimeout(() => (location.href = other + "/left?secret"), 300);`);
 

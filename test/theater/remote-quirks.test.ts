@@ -172,18 +172,18 @@ describe("a stage over Theater servers of several years", () => {
     });
   });
 
-  test("the statuses of a list are asked for on several connections at once", async () => {
+  test("the statuses of a list are requested on several connections at once", async () => {
     const ids = Array.from({ length: 9 }, (_, index) => `0b1c0000-0000-4000-8000-00000000000${index}`);
     const waiting: (() => void)[] = [];
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     await using mock = await startMock({
       codec: "fragmenting",
       commands: {
         ListActors: () => ({ ActorList: { actors: ids.map((id) => [id, "echo"]) } }),
         async GetActorStatus({ id }) {
-          asked.push(id);
+          requested.push(id);
           // The first shows that the server reports pauses. After it, four at a time.
-          if (asked.length > 1) await new Promise<void>((resolve) => waiting.push(resolve));
+          if (requested.length > 1) await new Promise<void>((resolve) => waiting.push(resolve));
           if (typeof id !== "string") throw new Error("no id");
           return { ActorStatus: { id, status: "Failed", paused: id === ids[3] } };
         },
@@ -201,7 +201,7 @@ describe("a stage over Theater servers of several years", () => {
     );
   });
 
-  test("whoever is attended is followed before others, and asked about where no more are followed", async () => {
+  test("prioritized actors are followed before others, and polled where no more can be followed", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port, limits: { followed: 2, pollMs: 5 } });
     const heard = new Set<string>();
@@ -209,7 +209,7 @@ describe("a stage over Theater servers of several years", () => {
     const actors = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
     const others = Array.from({ length: 5 }, () => mock.actors.make(manifest, null)).filter((actor) => actor !== undefined);
     await until("two are followed", () => [...actors, ...others].filter(({ followers }) => followers.size > 0).length === 2);
-    const ends = actors.map(({ id }) => stage.attend?.(id));
+    const ends = actors.map(({ id }) => stage.prioritize?.(id));
     await until("two of them are", () => actors.filter(({ followers }) => followers.size > 0).length === 2);
     for (const { id } of others) await stage.state(id);
     assert.deepEqual(
@@ -227,7 +227,7 @@ describe("a stage over Theater servers of several years", () => {
     undo();
   });
 
-  test("what an attended actor did before it could be followed is noticed", async () => {
+  test("what an prioritized actor did before it could be followed is noticed", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port });
     const heard: StageChange[] = [];
@@ -235,7 +235,7 @@ describe("a stage over Theater servers of several years", () => {
     const release = mock.holdBack("SubscribeToActor");
     const actor = mock.actors.make(manifest, null);
     assert.ok(actor !== undefined);
-    const end = stage.attend?.(actor.id);
+    const end = stage.prioritize?.(actor.id);
     await until("it is to be followed", () => actor.followers.size === 1);
     // As if it had happened before.
     actor.followers.clear();

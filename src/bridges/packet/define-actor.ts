@@ -87,6 +87,7 @@ export interface ActorCapabilityDefinition<S extends object, M> extends Describe
   /** Migrates a state of a lower version. Pure. */
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
   /** The first pattern in source order that matches the payload selects the handler. A message without `match` takes any payload. */
+  // `M[N] & object` would mean the same, and cost compilers much (`Schema` in core/actor/definition.ts).
   readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] extends object ? M[N] : never } & Handles<S, PayloadOf<M[N]>> };
   /** Handlers that run at an interval while the actor lives. */
   readonly periodic?: Readonly<Record<string, { readonly everyMs: number; run(context: Omit<ActorRun<S, null>, "payload">): void }>>;

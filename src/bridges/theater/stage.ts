@@ -154,7 +154,7 @@ export interface Stage extends AsyncDisposable {
    * For stages that can report the changes of some actors only: those of this one, given by its id, are reported before others'. Returns
    * a function that ends this.
    */
-  attend?(id: string): () => void;
+  prioritize?(id: string): () => void;
 }
 
 /** One event as Theater's protocol has it, in the order of its keys. */

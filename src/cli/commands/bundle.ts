@@ -302,7 +302,7 @@ const bundle = async (module: string | undefined, options: BundleOptions): Promi
   );
 };
 
-/** Whoever has the bundle can read what other servers are sent. Throws `USAGE`. */
+/** Throws `USAGE` if the file has values that other servers are sent: everybody who has the bundle could read them. */
 const refuseSecretsIn = async (packetConfig: string): Promise<void> => {
   const { readConfigFile } = await import("../server/packets.ts");
   const secrets = Object.entries(readConfigFile(packetConfig).mcp.servers).flatMap(([name, server]) => {

@@ -83,8 +83,8 @@ export interface KindCount {
 const lastIdOf = (kind: string): ActorId => `${kind}/\u{10ffff}`;
 
 /**
- * Kinds with live actors in the store that are not served: their timers do not fire, calls to them fail, and messages become dead letters. Takes two queries per kind,
- * however many actors there are.
+ * Kinds with live actors in the store that are not served: their timers do not fire, calls to them fail, and messages become dead letters.
+ * Takes two queries per kind, however many actors there are.
  */
 export const unservedKinds = async (store: Store, served: ReadonlySet<string>): Promise<readonly KindCount[]> => {
   const found: KindCount[] = [];

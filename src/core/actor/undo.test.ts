@@ -565,13 +565,13 @@ test("a call with a secret that another actor refused is skipped, and the other'
     description: "Users.",
     per: "link",
     autoStart: true,
-    state: z.object({ asked: z.array(z.string()).default([]) }),
+    state: z.object({ users: z.array(z.string()).default([]) }),
     messages: {
       find: {
         input: z.object({ user: z.string() }),
         run({ state, args }) {
           if (args.user === "eve") return refuse("No eve.");
-          state.asked.push(args.user);
+          state.users.push(args.user);
           return args.user;
         },
       },

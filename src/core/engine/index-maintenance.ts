@@ -75,7 +75,10 @@ export class Indexes implements IndexOperations {
     }
   }
 
-  /** Declares the indexes to the store, deletes those that its kinds no longer have, unless another engine has them, and begins to build the incomplete ones. */
+  /**
+   * Declares the indexes to the store and begins to build the incomplete ones. Deletes those that its kinds no longer have, unless another
+   * engine has them.
+   */
   async open(): Promise<void> {
     const store = this.#host.store?.indexes;
     if (store === undefined) return;

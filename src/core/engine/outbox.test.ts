@@ -426,5 +426,5 @@ test("C5 a send right after the one that starts its actor is not refused, howeve
     }),
   );
   await until("all are applied", async () => (await Promise.all(ids.map((id) => engine.read(id)))).every((one) => one?.messageCount === 2));
-  await assert.rejects(engine.send({ to: "tally/nobody", action: "add", args: null }), { code: "NO_ACTOR" });
+  await assert.rejects(engine.send({ to: "tally/missing", action: "add", args: null }), { code: "NO_ACTOR" });
 });

@@ -26,7 +26,7 @@ export class PendingCommit implements CommitCallbacks {
   readonly plan: Plan;
   readonly entry: Entry;
   readonly stopping: Stopping | undefined;
-  /** What watchers of indexes are told. Not in `entry` if the store has to compute these rows again. */
+  /** The rows whose watchers are notified. Absent from `entry` if the store has to compute the rows again. */
   readonly indexed: Entry["indexed"];
   waiters: CommitWaiter[] | undefined;
   outcome: "pending" | "committed" | "lost" = "pending";

@@ -97,7 +97,7 @@ export function messageTests(name: string, { it }: EngineTests): void {
     });
 
     it("`send` to an actor that is not there is refused", async ({ engine }) => {
-      await assert.rejects(engine.send(unstarted("tally/nobody", "add")), { code: "NO_ACTOR" });
+      await assert.rejects(engine.send(unstarted("tally/missing", "add")), { code: "NO_ACTOR" });
     });
 
     for (const [what, more] of [

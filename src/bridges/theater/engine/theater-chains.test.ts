@@ -98,7 +98,7 @@ void test("the end of an actor that is started again at once is reported, and no
   assert.deepEqual(seen, ["wasm", "wasm", "external-stop"]);
 });
 
-void test("a chain that cannot be read refuses who would follow it, and can be followed once it can", async () => {
+void test("following a chain is refused while it cannot be read, and works afterwards", async () => {
   await using engine = await LocalEngine.start({ kinds: [tally], store: memoryStore() });
   let damage: Error | undefined = new Error("It cannot be read.");
   let watched = 0;

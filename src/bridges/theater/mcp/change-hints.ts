@@ -59,12 +59,12 @@ type Listener = (change: StageChange) => void;
 
 /** Shares one watch of the stage among all listeners. It lasts only while there are any, since a remote stage polls while watched. */
 export class ChangeHints {
-  readonly #stage: Pick<Stage, "watch" | "attend">;
+  readonly #stage: Pick<Stage, "watch" | "prioritize">;
   readonly #all = new Set<Listener>();
   readonly #byActor = new MultiMap<string, Listener>();
   #undo: (() => void) | undefined;
 
-  constructor(stage: Pick<Stage, "watch" | "attend">) {
+  constructor(stage: Pick<Stage, "watch" | "prioritize">) {
     this.#stage = stage;
   }
 
@@ -84,7 +84,7 @@ export class ChangeHints {
     const own: Listener = (change) => listener(change);
     this.#byActor.put(actor, own);
     this.#start();
-    const undo = this.attend(actor);
+    const undo = this.prioritize(actor);
     return () => {
       undo();
       this.#byActor.take(actor, own);
@@ -93,8 +93,8 @@ export class ChangeHints {
   }
 
   /** A listener to all changes needs those of this actor. Returns a function that ends this. */
-  attend(actor: string): () => void {
-    return this.#stage.attend?.(actor) ?? (() => undefined);
+  prioritize(actor: string): () => void {
+    return this.#stage.prioritize?.(actor) ?? (() => undefined);
   }
 
   close(): void {

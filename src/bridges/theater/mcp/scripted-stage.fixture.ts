@@ -36,8 +36,8 @@ export class ScriptedStage implements Stage {
   readonly closed: string[] = [];
   /** Errors that methods throw. */
   readonly failing = new Map<keyof Stage, StageError>();
-  /** The actors that are attended, each as often as it is. */
-  readonly attended: string[] = [];
+  /** The actors that are prioritized, each as often as it is. */
+  readonly prioritized: string[] = [];
   readonly #listeners = new Set<(change: StageChange) => void>();
   /** Requests and opens wait until it settles. */
   blocked: Promise<void> | undefined;
@@ -210,9 +210,9 @@ export class ScriptedStage implements Stage {
     return () => void this.#listeners.delete(own);
   }
 
-  attend(id: string): () => void {
-    this.attended.push(id);
-    return () => void this.attended.splice(this.attended.indexOf(id), 1);
+  prioritize(id: string): () => void {
+    this.prioritized.push(id);
+    return () => void this.prioritized.splice(this.prioritized.indexOf(id), 1);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -119,7 +119,7 @@ describe("subscribed to an actor", () => {
     assert.equal(subscriber.notifications(), 1);
   });
 
-  test("an actor is attended under its id and name, for as long as that lasts", async () => {
+  test("an actor is prioritized under its id and name, for as long as that lasts", async () => {
     await using fixture = faceFixture();
     const first = fixture.stage.add("counter");
     const subscribers = [
@@ -128,16 +128,16 @@ describe("subscribed to an actor", () => {
       subscribe(fixture, "resources/actors", {}),
     ];
     await settle();
-    assert.deepEqual(fixture.stage.attended, [first, first]);
+    assert.deepEqual(fixture.stage.prioritized, [first, first]);
     await fixture.call("stop_actor", { actor_id: first });
     const { actor_id: second } = await fixture.call("start_actor", { manifest: "m", name: "counter" });
     await settle();
-    assert.deepEqual(fixture.stage.attended, [first, second]);
+    assert.deepEqual(fixture.stage.prioritized, [first, second]);
     for (const { undo } of subscribers) undo();
-    assert.deepEqual(fixture.stage.attended, []);
+    assert.deepEqual(fixture.stage.prioritized, []);
     subscribe(fixture, "resources/state", { actor_id: "counter" }).undo();
     await settle();
-    assert.deepEqual(fixture.stage.attended, []);
+    assert.deepEqual(fixture.stage.prioritized, []);
   });
 
   test("a change while the name is being resolved is reported", async () => {

@@ -133,7 +133,7 @@ class NamedActorWatch {
       this.#hasEnded = false;
       this.#id = found;
       this.#undo?.();
-      this.#undo = this.#hints.attend(found);
+      this.#undo = this.#hints.prioritize(found);
     }
     if ((isRepeated && isOther) || this.#isHinted) this.#onChange();
   }

@@ -88,14 +88,14 @@ class EventFollower {
   }
 }
 
-/** The actors whose events are followed, up to a limit: those that are attended, then the most recently used ones. */
+/** The actors whose events are followed, up to a limit: those that are prioritized, then the most recently used ones. */
 export class EventFollowers {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
   readonly #report: FollowerReport;
   readonly #followers = new Map<string, EventFollower>();
-  /** Actor → how often it is attended. */
-  readonly #attended = new Map<string, number>();
+  /** Actor → how often it is prioritized. */
+  readonly #prioritized = new Map<string, number>();
 
   constructor(settings: Settings, dialer: Dialer, report: FollowerReport) {
     this.#settings = settings;
@@ -108,12 +108,12 @@ export class EventFollowers {
   }
 
   /** Those that are to be followed before others. */
-  get attended(): readonly string[] {
-    return Array.from(this.#attended.keys());
+  get prioritized(): readonly string[] {
+    return Array.from(this.#prioritized.keys());
   }
 
-  isAttended(actor: string): boolean {
-    return this.#attended.has(actor);
+  isPrioritized(actor: string): boolean {
+    return this.#prioritized.has(actor);
   }
 
   isFollowed(actor: string): boolean {
@@ -121,19 +121,19 @@ export class EventFollowers {
   }
 
   /** Prefers the actor to others, whenever it is followed, until the returned function is called. */
-  attend(actor: string): () => void {
-    this.#attended.set(actor, (this.#attended.get(actor) ?? 0) + 1);
+  prioritize(actor: string): () => void {
+    this.#prioritized.set(actor, (this.#prioritized.get(actor) ?? 0) + 1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      const count = (this.#attended.get(actor) ?? 1) - 1;
-      if (count > 0) this.#attended.set(actor, count);
-      else this.#attended.delete(actor);
+      const count = (this.#prioritized.get(actor) ?? 1) - 1;
+      if (count > 0) this.#prioritized.set(actor, count);
+      else this.#prioritized.delete(actor);
     };
   }
 
-  /** Follows the actor and marks it as recently used, unless only attended ones are followed and there is no room for it. */
+  /** Follows the actor and marks it as recently used, unless only prioritized ones are followed and there is no room for it. */
   follow(actor: string): void {
     const known = this.#followers.get(actor);
     const follower = known ?? this.create(actor);
@@ -171,7 +171,7 @@ export class EventFollowers {
   #add(actor: string, follower: EventFollower): boolean {
     this.#followers.delete(actor);
     if (this.isFull) {
-      const oldest = Array.from(this.#followers.keys()).find((one) => !this.isAttended(one));
+      const oldest = Array.from(this.#followers.keys()).find((one) => !this.isPrioritized(one));
       if (oldest === undefined) return false;
       this.drop(oldest);
     }

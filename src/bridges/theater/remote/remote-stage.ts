@@ -67,7 +67,7 @@ class RemoteStage implements Stage, Closable {
   readonly #starter: ActorStarter;
   readonly #details: ActorDetails;
   readonly #events: RemoteEvents;
-  /** Of the attended actors. */
+  /** Of the prioritized actors. */
   readonly #activities = new Map<string, Activity>();
 
   constructor(settings: Settings) {
@@ -184,9 +184,9 @@ class RemoteStage implements Stage, Closable {
     };
   }
 
-  attend(actor: string): () => void {
+  prioritize(actor: string): () => void {
     const id = actor.toLowerCase();
-    const undo = this.#followers.attend(id);
+    const undo = this.#followers.prioritize(id);
     if (!this.#activities.has(id)) {
       const activity = new Activity(
         () => this.#details.activity(id),
@@ -198,7 +198,7 @@ class RemoteStage implements Stage, Closable {
     }
     return () => {
       undo();
-      if (!this.#followers.isAttended(id)) this.#activities.delete(id);
+      if (!this.#followers.isPrioritized(id)) this.#activities.delete(id);
     };
   }
 
@@ -233,13 +233,13 @@ class RemoteStage implements Stage, Closable {
     const { known } = this.#actors;
     if (!this.#poller.hasListeners || known === undefined) return;
     this.#followers.keep(known);
-    const { attended } = this.#followers;
-    for (const id of attended) if (known.has(id)) this.#followers.follow(id);
+    const { prioritized } = this.#followers;
+    for (const id of prioritized) if (known.has(id)) this.#followers.follow(id);
     for (const id of known.keys()) {
       if (this.#followers.isFull) break;
       this.#followers.follow(id);
     }
-    for (const id of attended) if (known.has(id) && !this.#followers.isFollowed(id)) await this.#activities.get(id)?.check();
+    for (const id of prioritized) if (known.has(id) && !this.#followers.isFollowed(id)) await this.#activities.get(id)?.check();
   }
 
   #onChange(change: StageChange): void {

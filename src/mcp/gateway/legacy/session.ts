@@ -1,17 +1,18 @@
 // Owns: one legacy client: its row, and the requests, streams and subscriptions it has in this process. Does not own: which sessions there
 // are (sessions.ts).
-import type {
-  CancelSignal,
-  Caller,
-  Channel,
-  Json,
-  LogLevel,
-  SessionReport,
-  SessionRow,
-  Source,
-  Viewer,
-  ListName,
-  Log,
+import {
+  type CancelSignal,
+  type Caller,
+  type Channel,
+  type Json,
+  type LogLevel,
+  Queues,
+  type SessionReport,
+  type SessionRow,
+  type Source,
+  type Viewer,
+  type ListName,
+  type Log,
 } from "../../../core/contract/index.ts";
 import { omitUndefined, sameClaims } from "../../../core/contract/internal.ts";
 import type { ListMode } from "../../source/index.ts";
@@ -69,8 +70,8 @@ export class Session implements StreamOwner {
   /** Settles when the lists that changes are compared with are known. */
   started: Promise<void> | undefined;
   #subscriptions: ClientNotifications | undefined;
-  /** The last request to subscribe or unsubscribe, by URI, while it runs. */
-  #subscribing: Map<string, Promise<unknown>> | undefined;
+  /** Requests to subscribe and unsubscribe. */
+  #byUri: Queues<string> | undefined;
   #viewer: Viewer | undefined;
   #clientRequests: ClientRequests | undefined;
   #active: ActiveRequests | undefined;
@@ -182,17 +183,9 @@ export class Session implements StreamOwner {
     return (this.#subscriptions ??= new ClientNotifications(this.#notices, this.viewerFor(caller)));
   }
 
-  /** What requests about one URI do, in the order in which they arrived: to look an offer up takes longer than to forget it. */
-  async inOrder<T>(uri: string, act: () => Promise<T>): Promise<T> {
-    const subscribing = (this.#subscribing ??= new Map());
-    const before = subscribing.get(uri);
-    const done = before === undefined ? act() : before.then(act, act);
-    subscribing.set(uri, done);
-    try {
-      return await done;
-    } finally {
-      if (subscribing.get(uri) === done) subscribing.delete(uri);
-    }
+  /** Runs the requests about one URI in the order in which they arrived: subscribing takes longer than unsubscribing. */
+  inOrder<T>(uri: string, act: () => Promise<T>): Promise<T> {
+    return (this.#byUri ??= new Queues()).run(uri, act);
   }
 
   /** Undefined until the client has seen a list or has a stream. */

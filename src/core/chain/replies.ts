@@ -53,19 +53,26 @@ interface ReplyAddress {
   readonly replyContext?: Json;
 }
 
-/** The message that carries a reply to the sender that requested it with `replyAs`. */
-export const answerTo = ({ from, replyAs, replyContext }: ReplyAddress, self: ActorId, of: string, reply: Reply): Outgoing => ({
-  to: from,
-  action: replyAs,
-  args: { of, to: self, reply, ...(replyContext === undefined ? {} : { context: replyContext }) },
-  noStart: true,
-});
+/** The message that carries a reply to the sender that requested it with `replyAs`. Undefined if none was requested. */
+export const answerTo = (
+  { from, replyAs, replyContext }: Partial<ReplyAddress>,
+  self: ActorId,
+  of: string,
+  reply: Reply,
+): Outgoing | undefined =>
+  from === undefined || replyAs === undefined
+    ? undefined
+    : {
+        to: from,
+        action: replyAs,
+        args: { of, to: self, reply, ...(replyContext === undefined ? {} : { context: replyContext }) },
+        noStart: true,
+      };
 
 /** The reply, as a message, to one that left no event to send it. Undefined if none was requested. */
 export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {
-  const to = askerOf(message);
-  if (to === undefined || message.replyAs === undefined) return undefined;
-  return derived(message, answerTo({ ...message, from: to, replyAs: message.replyAs }, message.to, message.id, reply), message.to, at);
+  const answer = answerTo(message, message.to, message.id, reply);
+  return answer && derived(message, answer, message.to, at);
 }
 
 /**
@@ -115,16 +122,6 @@ export const isCancelledReply = (reply: Reply): boolean => hasOwn(reply, "refuse
 
 const NOTHING: readonly never[] = [];
 
-/** The replies a turn gives to such messages. Those to other ids are ignored. */
-export function answersIn(
-  given: NonNullable<Turn<unknown>["answer"]>,
-  pending: JsonObject,
-): readonly (readonly [id: string, reply: Reply])[] {
-  const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
-  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
-  return answers;
-}
-
 /** Throws `BAD_TURN` unless each is progress. */
 function checkSteps(report: unknown): void {
   if (isJsonObject(report) && Object.values(report).every(isStep)) return;
@@ -148,68 +145,102 @@ export function stepsIn(
   return Object.fromEntries(known.map(([id, step]) => [firstCall(pendingReply(after[id] ?? before[id])) ?? id, step]));
 }
 
-interface SettledReplies {
-  readonly pending: JsonObject;
-  readonly answers: readonly (readonly [id: string, reply: Reply])[];
-  readonly sends: readonly Outgoing[];
-  readonly remembered: readonly Remembered[];
-}
-
 /** The pending replies after a turn, and what settling some of them sends and remembers. */
 export function settlePending(
   base: Base,
-  job: Incoming,
+  { message, key }: Incoming,
   reply: Reply | "later",
-  answers: readonly (readonly [string, Reply])[],
-  { stop, settle: waits = NONE, arrived = NONE, send = NOTHING }: Pick<Turn<unknown>, "stop" | "settle" | "arrived" | "send">,
+  { stop, answer = NONE, settle = NONE, arrived = NONE, send = NOTHING }: Turn<unknown>,
   { id, seq, keyMs }: Circumstances,
-): SettledReplies {
-  const until = job.message.at + keyMs;
-  const before = base.extra.pending;
-  const own = job.key !== undefined && reply !== "later" && hasOwn(reply, "ok") ? [{ ...job.key, reply, until }] : NOTHING;
-  const isUnchanged = reply !== "later" && answers.length === 0 && stop === undefined && waits === NONE && arrived === NONE;
-  if (isUnchanged) return { pending: before, answers, sends: NOTHING, remembered: own };
-  const remembered: Remembered[] = [...own];
-  const pending: Record<string, Json> = { ...before };
-  const sends: Outgoing[] = [];
-  const given: [string, Reply][] = [];
-  const settle = (of: string, answer: Reply): void => {
-    given.push([of, answer]);
-    const entry = pendingReply(pending[of]);
-    if (entry.from !== undefined && entry.replyAs !== undefined)
-      sends.push(answerTo({ ...entry, from: entry.from, replyAs: entry.replyAs }, id, of, answer));
-    if (entry.key !== undefined && isOutcome(answer)) remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
-    delete pending[of];
-  };
-  for (const [of, answer] of answers) settle(of, answer);
-  for (const [of, messageId] of Object.entries(arrived)) {
-    const { reply: held, after } = Object.hasOwn(pending, of) ? pendingReply(pending[of]) : NONE;
-    if (held === undefined) continue;
-    const left = after && withoutArrived(after, messageId);
-    if (left === undefined) settle(of, held);
-    else pending[of] = { ...objectOf(pending[of]), after: left };
+): PendingReplies {
+  const until = message.at + keyMs;
+  const replies = new PendingReplies(base.extra.pending, id, until);
+  if (key !== undefined && reply !== "later" && hasOwn(reply, "ok")) replies.remembered.push({ ...key, reply, until });
+  for (const [of, given] of Object.entries(answer)) replies.answer(of, given);
+  for (const [of, messageId] of Object.entries(arrived)) replies.arrive(of, messageId);
+  if (reply === "later") replies.hold(message, key, base.extra.policy.mailbox);
+  for (const [of, { reply: held, after }] of Object.entries(settle))
+    replies.wait(of, held, awaited(after, `${base.life}.${seq}`, send.length));
+  if (stop !== undefined) replies.end(stop);
+  return replies;
+}
+
+/** The pending replies of an actor while a turn is planned. Ids that are not pending are ignored. */
+class PendingReplies {
+  readonly answers: [id: string, reply: Reply][] = [];
+  readonly sends: Outgoing[] = [];
+  readonly remembered: Remembered[] = [];
+  readonly #before: JsonObject;
+  #changed: Record<string, Json> | undefined;
+  readonly #self: ActorId;
+  readonly #until: number;
+
+  /** Keyed replies are remembered until that time. */
+  constructor(before: JsonObject, self: ActorId, until: number) {
+    this.#before = before;
+    this.#self = self;
+    this.#until = until;
   }
-  if (reply === "later") {
-    const { message } = job;
-    if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
+
+  /** By message id. The object of before, if nothing has changed. */
+  get pending(): JsonObject {
+    return this.#changed ?? this.#before;
+  }
+
+  answer(of: string, reply: Reply): void {
+    if (!Object.hasOwn(this.pending, of)) return;
+    checkReply(reply, `answer["${of}"]`);
+    this.#settle(of, reply);
+  }
+
+  /** The reply to a message that it waited for has arrived. With the last one, the reply is given. */
+  arrive(of: string, messageId: string): void {
+    if (!Object.hasOwn(this.pending, of)) return;
+    const { reply, after } = pendingReply(this.pending[of]);
+    if (reply === undefined) return;
+    const left = after && withoutArrived(after, messageId);
+    if (left === undefined) this.#settle(of, reply);
+    else this.#change()[of] = { ...objectOf(this.pending[of]), after: left };
+  }
+
+  /** Keeps a message whose turn returned "later". */
+  hold(message: Message, key: CallKey | undefined, mailbox: number): void {
+    if (Object.keys(this.pending).length >= mailbox) throw mailboxFull(this.#self);
     // What waits only until this message is applied has its answer from this turn.
-    const wantsReply = message.from !== undefined && message.replyAs !== undefined && message.replyAs !== SETTLED_ACTION;
-    pending[message.id] = {
-      ...job.key,
+    const wantsReply = askerOf(message) !== undefined && message.replyAs !== SETTLED_ACTION;
+    this.#change()[message.id] = {
+      ...key,
       ...(wantsReply ? { from: message.from, replyAs: message.replyAs } : {}),
       ...(message.replyContext === undefined ? {} : { replyContext: message.replyContext }),
     };
   }
-  for (const [of, { reply: held, after }] of Object.entries(waits)) {
-    if (!Object.hasOwn(pending, of)) continue;
-    checkReply(held, `settle["${of}"].reply`);
-    pending[of] = { ...objectOf(pending[of]), reply: held, after: awaited(after, `${base.life}.${seq}`, send.length) };
+
+  /** Gives the reply once the replies to the messages in `after` have arrived. */
+  wait(of: string, reply: Reply, after: Awaited): void {
+    if (!Object.hasOwn(this.pending, of)) return;
+    checkReply(reply, `settle["${of}"].reply`);
+    this.#change()[of] = { ...objectOf(this.pending[of]), reply, after };
   }
-  if (stop !== undefined)
-    // What a settled reply was for has been applied, so it is given, although the messages it waits for may still be on their way.
-    for (const of of Object.keys(pending))
-      settle(of, pendingReply(pending[of]).reply ?? { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
-  return { pending, answers: given, sends, remembered };
+
+  /** The actor stops. What a held reply was for has been applied, so it is given, although what it waits for may still be on its way. */
+  end(reason: string): void {
+    const stopped: Reply = { refused: { code: "ACTOR_STOPPED", message: `${this.#self} has stopped: ${reason}` } };
+    for (const of of Object.keys(this.pending)) this.#settle(of, pendingReply(this.pending[of]).reply ?? stopped);
+  }
+
+  #change(): Record<string, Json> {
+    return (this.#changed ??= { ...this.#before });
+  }
+
+  #settle(of: string, reply: Reply): void {
+    this.answers.push([of, reply]);
+    const entry = pendingReply(this.pending[of]);
+    const answer = answerTo(entry, this.#self, of, reply);
+    if (answer !== undefined) this.sends.push(answer);
+    if (entry.key !== undefined && isOutcome(reply))
+      this.remembered.push({ key: entry.key, call: entry.call ?? "", reply, until: this.#until });
+    delete this.#change()[of];
+  }
 }
 
 interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {

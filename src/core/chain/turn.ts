@@ -33,7 +33,7 @@ import { atMostBytes, check, checkJson, checkReply, exactBytes, freezeNew } from
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
 import { checkAction, keyOf, storedViewer } from "./messages.ts";
 import { diffChanges } from "./patch.ts";
-import { answersIn, answerTo, settlePending, stepsIn } from "./replies.ts";
+import { answerTo, settlePending, stepsIn } from "./replies.ts";
 
 export const OK_NULL: Reply = { ok: null };
 const NOTHING: readonly never[] = [];
@@ -278,50 +278,43 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const { message } = job;
   const isRefused = reply !== "later" && !hasOwn(reply, "ok");
   if (isRefused && now.born) return undefined;
+  const effects = isRefused ? keptOf(turn, reply) : turn;
+  checkEffects(effects);
   // What waits only until this message is applied need not wait for a reply that comes later.
   const answer = reply === "later" && message.replyAs === SETTLED_ACTION ? OK_NULL : reply;
-  const answersHere = message.replyAs !== undefined && message.from !== undefined && answer !== "later" && !now.answersElsewhere;
-  // C3: with a refusal only the record is stored, since what work did outside is done.
-  const effects: Turn<unknown> = !isRefused ? turn : hasOwn(reply, "refused") ? recordOf(turn) : {};
-  if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkJson(line, `emit[${index}]`);
-  if (effects.record !== undefined) checkJson(effects.record, "record");
-  for (const child of effects.restart ?? NOTHING) keyOf(child);
+  const answered = answer === "later" || now.answersElsewhere ? undefined : answerTo(message, now.id, message.id, answer);
   const { state: after = base.state, dirty } = effects;
   const differs = after !== base.state;
   // C4: a reply is an effect, where it is to be remembered.
   const isRemembered = job.key !== undefined && !isRefused;
-  if (!now.born && !differs && job.wake === undefined && !answersHere && !isRemembered && reply !== "later" && !hasEffect(effects))
+  if (
+    !now.born &&
+    !differs &&
+    job.wake === undefined &&
+    answered === undefined &&
+    !isRemembered &&
+    reply !== "later" &&
+    !hasEffect(effects)
+  )
     return undefined;
 
-  const { policy } = base.extra;
+  const { extra } = base;
   const { state, bytes, patch } = differs ? changed(base, after, dirty, now) : same(base);
-  const sends = sendsOf(effects, message);
-  const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
-  const settled = settlePending(base, job, reply, answers, effects, now);
-  const firstReply = sends.length;
-  if (settled.sends.length > 0) sends.push(...settled.sends);
-  if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
-    sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
-  if (answersHere && message.replyAs !== undefined && message.from !== undefined)
-    sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, answer));
+  const own = sendsOf(effects, message);
+  const settled = settlePending(base, job, reply, effects, now);
+  const sends = [...own, ...settled.sends, ...endedOf(extra.parent, effects, now), ...(answered === undefined ? NOTHING : [answered])];
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
-  const { seq } = now;
-  const { trace } = message;
-  const out = trace === undefined || sends.length === 0 ? sends : traced(sends, trace);
   return {
     id: now.id,
     message,
     born: now.born,
-    seq,
+    seq: now.seq,
     life: base.life,
     createdAt: base.createdAt,
     state,
     bytes,
     patch,
-    extra:
-      wakes === base.extra.wakes && settled.pending === base.extra.pending
-        ? base.extra
-        : { ...base.extra, wakes, pending: settled.pending },
+    extra: wakes === extra.wakes && settled.pending === extra.pending ? extra : { ...extra, wakes, pending: settled.pending },
     reply,
     answers: settled.answers,
     remembered: settled.remembered,
@@ -329,28 +322,44 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
       reply === "later" && job.key !== undefined && Object.hasOwn(settled.pending, message.id)
         ? { ...job.key, until: message.at + now.keyMs }
         : undefined,
-    sends: out,
-    replies:
-      base.extra.muted === true ? [...settled.sends.map((_, n) => firstReply + n), ...(answersHere ? [sends.length - 1] : [])] : NOTHING,
-    sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, seq),
+    sends: message.trace === undefined ? sends : traced(sends, message.trace),
+    replies: extra.muted === true ? placesIn(sends, [...settled.sends, answered]) : NOTHING,
+    sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, now.seq),
     stop: effects.stop,
     setWakes: effects.wake === undefined ? NOTHING : namesSet(effects.wake),
-    timed: wakes !== base.extra.wakes || effects.stop !== undefined || (now.born && policy.expireMs !== undefined),
-    answered: answersHere || answer === "later",
+    timed: wakes !== extra.wakes || effects.stop !== undefined || (now.born && extra.policy.expireMs !== undefined),
+    answered: answered !== undefined || answer === "later",
     record: effects.record,
     emit: effects.emit,
-    report: effects.report && stepsIn(effects.report, base.extra.pending, settled.pending),
+    report: effects.report && stepsIn(effects.report, extra.pending, settled.pending),
     restart: effects.restart,
   };
 }
+
+/** C3: with a refusal only the record is stored, since what work did outside is done; with another failure, nothing. */
+const keptOf = ({ record }: Turn<unknown>, reply: Reply): Turn<unknown> =>
+  record === undefined || !hasOwn(reply, "refused") ? {} : { record };
+
+function checkEffects({ emit, record, restart = NOTHING }: Turn<unknown>): void {
+  if (emit !== undefined) for (const [index, line] of emit.entries()) checkJson(line, `emit[${index}]`);
+  if (record !== undefined) checkJson(record, "record");
+  for (const child of restart) keyOf(child);
+}
+
+/** What a parent hears when its child stops. */
+const endedOf = (parent: ActorId | undefined, { stop }: Turn<unknown>, { id, parentKnows }: Circumstances): readonly Outgoing[] =>
+  stop === undefined || parent === undefined || parentKnows
+    ? NOTHING
+    : [{ to: parent, action: "ended", args: { child: id, reason: stop }, noStart: true }];
+
+const placesIn = (sends: readonly Outgoing[], some: readonly (Outgoing | undefined)[]): readonly number[] =>
+  sends.flatMap((one, n) => (some.includes(one) ? n : []));
 
 // A function of its own: V8 allocates a context for captured variables on every call.
 const idsOf = (sends: readonly Outgoing[], life: string, seq: number): readonly string[] => sends.map((_, n) => `${life}.${seq}.${n}`);
 
 const traced = (sends: readonly Outgoing[], trace: JsonObject): readonly Outgoing[] =>
   sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
-
-const recordOf = ({ record }: Turn<unknown>): Turn<unknown> => (record === undefined ? {} : { record });
 
 const hasEffect = (turn: Turn<unknown>): boolean =>
   turn.record !== undefined ||

@@ -83,70 +83,73 @@ interface Context {
   readonly dialect: Dialect;
 }
 
+/** The first error of a schema or of one within it. */
 function errorIn(schema: unknown, outer: Context, path: string, depth: number): string | undefined {
-  const at = path === "" ? "it" : path;
   if (typeof schema === "boolean") return undefined;
-  if (!isJsonObject(schema)) return `${at} is no schema`;
+  if (!isJsonObject(schema)) return `${path === "" ? "it" : path} is no schema`;
   if (depth > MAX_DEPTH) return `${path.slice(0, 60)}… is deeper than ${MAX_DEPTH} levels`;
-  const { type, required, enum: values, items } = schema;
-  const isDraft4 = outer.dialect === "draft-04";
-  const id = schema[isDraft4 ? "id" : "$id"];
+  const id = schema[outer.dialect === "draft-04" ? "id" : "$id"];
   const context = typeof id === "string" && !id.startsWith("#") ? { ...outer, base: schema } : outer;
+  const wrong = wrongValue(schema, context, path) ?? wrongContainer(schema, context, path);
+  if (wrong !== undefined) return wrong;
+  for (const [step, part] of partsOf(schema)) {
+    const wrongPart = errorIn(part, context, `${path}/${step}`, depth + 1);
+    if (wrongPart !== undefined) return wrongPart;
+  }
+  return undefined;
+}
+
+/** The first error of a keyword that has no schemas. */
+function wrongValue(schema: JsonObject, context: Context, path: string): string | undefined {
+  const { type, required, enum: values, pattern, $ref } = schema;
   if (type !== undefined && !isType(type)) return `${path}/type is ${JSON.stringify(type).slice(0, 60)}, none of ${[...TYPES].join(", ")}`;
   if (required !== undefined && !isTexts(required)) return `${path}/required is no list of names`;
   if (values !== undefined && !Array.isArray(values)) return `${path}/enum is no list`;
   if (values?.length === 0) return `${path}/enum is empty, so that no value is possible`;
   for (const word of STRINGS) if (word in schema && typeof schema[word] !== "string") return `${path}/${word} is no text`;
   for (const word of [...NUMBERS, ...COUNTS]) if (word in schema && typeof schema[word] !== "number") return `${path}/${word} is no number`;
+  const isDraft4 = context.dialect === "draft-04";
   for (const word of EXCLUSIVE)
     if (word in schema && typeof schema[word] !== (isDraft4 ? "boolean" : "number"))
       return isDraft4
         ? `${path}/${word} is no boolean: in draft 4 it is a flag next to ${word === "exclusiveMinimum" ? "minimum" : "maximum"}`
         : `${path}/${word} is no number: from draft 6 on it is the limit itself`;
-  const { pattern, $ref } = schema;
   const unread = typeof pattern === "string" ? patternError(pattern) : undefined;
   if (unread !== undefined) return `${path}/pattern ${unread}`;
   if (typeof $ref === "string" && !resolves($ref, context)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
-  const within = (part: unknown, step: string): string | undefined => errorIn(part, context, `${path}/${step}`, depth + 1);
-  const all = (parts: readonly (readonly [step: string, part: unknown])[]): string | undefined => {
-    for (const [step, part] of parts) {
-      const wrong = within(part, step);
-      if (wrong !== undefined) return wrong;
-    }
-    return undefined;
-  };
-  const listed = (word: string, list: readonly unknown[]): string | undefined => all(list.map((one, i) => [`${word}/${i}`, one]));
-  for (const word of SUBSCHEMA_MAPS) {
-    const parts = schema[word];
-    if (parts === undefined) continue;
-    if (!isJsonObject(parts)) return `${path}/${word} is no object`;
-    for (const name of word === "patternProperties" ? Object.keys(parts) : []) {
-      const wrongName = patternError(name);
-      if (wrongName !== undefined) return `${path}/${word}/${name.slice(0, 60)} ${wrongName}`;
-    }
-    const wrong = all(Object.entries(parts).map(([name, part]) => [`${word}/${name}`, part]));
-    if (wrong !== undefined) return wrong;
+  return undefined;
+}
+
+/** The first keyword that should have an object or a list of schemas and has something else. */
+function wrongContainer(schema: JsonObject, { dialect }: Context, path: string): string | undefined {
+  for (const word of [...SUBSCHEMA_MAPS, "dependencies"])
+    if (schema[word] !== undefined && !isJsonObject(schema[word])) return `${path}/${word} is no object`;
+  for (const name of Object.keys(Object(schema["patternProperties"]))) {
+    const unread = patternError(name);
+    if (unread !== undefined) return `${path}/patternProperties/${name.slice(0, 60)} ${unread}`;
   }
   for (const word of SUBSCHEMA_LISTS) {
     const parts = schema[word];
-    if (parts === undefined) continue;
-    if (!Array.isArray(parts) || parts.length === 0) return `${path}/${word} is no list of schemas`;
-    const wrong = listed(word, parts);
-    if (wrong !== undefined) return wrong;
+    if (parts !== undefined && !(Array.isArray(parts) && parts.length > 0)) return `${path}/${word} is no list of schemas`;
   }
-  const { dependencies = {} } = schema;
-  if (!isJsonObject(dependencies)) return `${path}/dependencies is no object`;
-  const needed = Object.entries(dependencies).filter(([, part]) => !isTexts(part));
-  const wrong = all([
-    ...needed.map(([name, part]): [string, unknown] => [`dependencies/${name}`, part]),
-    ...SUBSCHEMAS.filter((word) => schema[word] !== undefined).map((word): [string, unknown] => [word, schema[word]]),
-  ]);
-  if (wrong !== undefined || items === undefined) return wrong;
-  if (!Array.isArray(items)) return within(items, "items");
-  if (context.dialect === "2020-12")
+  if (dialect === "2020-12" && Array.isArray(schema["items"]))
     return `${path}/items is a list: call it prefixItems, as 2020-12 does, or name an older dialect, such as draft-07, in $schema`;
-  return listed("items", items);
+  return undefined;
 }
+
+/** The schemas within a schema whose containers are right, each with its path from there. */
+function* partsOf(schema: JsonObject): Generator<readonly [step: string, part: unknown]> {
+  const { items } = schema;
+  for (const word of [...SUBSCHEMA_MAPS, ...SUBSCHEMA_LISTS]) yield* partsUnder(word, schema[word]);
+  // A dependency may also be a list of names.
+  for (const part of partsUnder("dependencies", schema["dependencies"])) if (!isTexts(part[1])) yield part;
+  for (const word of SUBSCHEMAS) if (schema[word] !== undefined) yield [word, schema[word]];
+  if (Array.isArray(items)) yield* partsUnder("items", items);
+  else if (items !== undefined) yield ["items", items];
+}
+
+const partsUnder = (word: string, container: unknown): (readonly [step: string, part: unknown])[] =>
+  Object.entries(Object(container)).map(([step, part]) => [`${word}/${step}`, part]);
 
 const isType = (type: unknown): boolean => (Array.isArray(type) ? type.length > 0 && type.every((one) => TYPES.has(one)) : TYPES.has(type));
 

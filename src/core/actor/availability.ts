@@ -6,6 +6,7 @@ import {
   isRefusal,
   isTexts,
   missingScopes,
+  omitUndefined,
   pointerStep,
   scopesOf,
   setOwn,
@@ -119,65 +120,92 @@ export function surfaceOf(
     onFault(outOfOrder(what, property, cause, misfit(cause, committed)));
   };
   const surface: Compute = (committed, viewer, onFault) => {
-    const state = readOnly(committed);
-    let off: Record<OfferRef, string | true> | undefined;
-    let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
-    let targets: Record<string, ActorId> | undefined;
-    let linkKeys: Record<string, readonly string[] | true> | undefined;
-    let linksOff: Record<string, string> | undefined;
+    const parts = new SurfaceParts(readOnly(committed), viewer);
     for (const action of varying) {
       if (action.ref === undefined) continue;
-      let property = "enabled";
       try {
-        const on = availability(action, state, viewer);
-        // An offer that is off needs no choices.
-        if (on !== true) (off ??= {})[action.ref] = on === false ? true : on;
-        else if (action.choices !== undefined && hasScopes(scopes.get(action.ref), viewer)) {
-          const made: Record<string, readonly string[]> = {};
-          for (const [name, choose] of Object.entries(action.choices)) {
-            property = `choices.${name}`;
-            setOwn(made, name, choicesIn(action.name, property, choose({ state, viewer })));
-          }
-          (choices ??= {})[action.ref] = made;
-        }
+        parts.addOffer(action.ref, action, scopes.get(action.ref));
       } catch (error) {
-        if (!isRefusal(error)) fault(action.name, property, error, committed, onFault);
-        (off ??= {})[action.ref] = isRefusal(error) ? error.message : unavailableMessage(action.name);
+        if (!isRefusal(error)) fault(action.name, parts.property, error, committed, onFault);
+        parts.disableOffer(action.ref, isRefusal(error) ? error.message : unavailableMessage(action.name));
       }
     }
-    for (const link of links) {
-      const { prefix } = link;
-      let property = "enabled";
+    for (const link of links)
       try {
-        const on = availability(link, state, viewer);
-        if (typeof on === "string") setOwn((linksOff ??= {}), prefix, on);
-        if (on !== true) continue;
-        if (link.to === undefined) {
-          property = "choices";
-          const keys = link.choices === undefined || choicesIn(link.name, property, link.choices({ state, viewer }));
-          setOwn((linkKeys ??= {}), prefix, keys);
-        } else {
-          property = "to";
-          const to = targetOf(link, link.to({ state, viewer }));
-          if (to !== undefined) setOwn((targets ??= {}), prefix, to);
-        }
+        parts.addLink(link);
       } catch (error) {
-        if (isRefusal(error)) setOwn((linksOff ??= {}), prefix, error.message);
-        else fault(link.name, property, error, committed, onFault);
+        if (isRefusal(error)) parts.disableLink(link, error.message);
+        else fault(link.name, parts.property, error, committed, onFault);
       }
-    }
-    const isConstant = off === undefined && choices === undefined && targets === undefined;
-    if (isConstant && linkKeys === undefined && linksOff === undefined) return constant;
-    return {
-      catalogue,
-      off: off ?? NOTHING_OFF,
-      ...(choices !== undefined && { choices }),
-      ...(targets !== undefined && { links: targets }),
-      ...(linkKeys !== undefined && { linkKeys }),
-      ...(linksOff !== undefined && { linksOff }),
-    };
+    return parts.over(constant);
   };
   return { surface, constant: false };
+}
+
+/** What differs from the constant surface, for one state and viewer. Each part is made with its first entry, since most stay empty. */
+class SurfaceParts {
+  /** Which of the author's functions ran last, for the report of its fault. */
+  property = "enabled";
+  readonly #state: object;
+  readonly #viewer: ActorViewer;
+  #off: Record<OfferRef, string | true> | undefined;
+  #choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
+  #links: Record<string, ActorId> | undefined;
+  #linkKeys: Record<string, readonly string[] | true> | undefined;
+  #linksOff: Record<string, string> | undefined;
+
+  constructor(state: object, viewer: ActorViewer) {
+    this.#state = state;
+    this.#viewer = viewer;
+  }
+
+  addOffer(ref: OfferRef, action: Action, scopes: readonly string[] | undefined): void {
+    this.property = "enabled";
+    const on = availability(action, this.#state, this.#viewer);
+    // An offer that is off needs no choices.
+    if (on !== true) this.disableOffer(ref, on === false ? true : on);
+    else if (action.choices !== undefined && hasScopes(scopes, this.#viewer)) {
+      const lists: Record<string, readonly string[]> = {};
+      for (const [name, choose] of Object.entries(action.choices))
+        setOwn(lists, name, this.#chosen(action.name, `choices.${name}`, choose));
+      (this.#choices ??= {})[ref] = lists;
+    }
+  }
+
+  disableOffer(ref: OfferRef, why: string | true): void {
+    (this.#off ??= {})[ref] = why;
+  }
+
+  addLink(link: CompiledLink): void {
+    this.property = "enabled";
+    const on = availability(link, this.#state, this.#viewer);
+    if (typeof on === "string") this.disableLink(link, on);
+    if (on !== true) return;
+    if (link.to === undefined) {
+      const keys = link.choices === undefined || this.#chosen(link.name, "choices", link.choices);
+      setOwn((this.#linkKeys ??= {}), link.prefix, keys);
+      return;
+    }
+    this.property = "to";
+    const to = targetOf(link, link.to({ state: this.#state, viewer: this.#viewer }));
+    if (to !== undefined) setOwn((this.#links ??= {}), link.prefix, to);
+  }
+
+  disableLink({ prefix }: CompiledLink, why: string): void {
+    setOwn((this.#linksOff ??= {}), prefix, why);
+  }
+
+  /** The constant surface itself, if nothing differs. */
+  over(constant: Surface): Surface {
+    const [off, choices, links, linkKeys, linksOff] = [this.#off, this.#choices, this.#links, this.#linkKeys, this.#linksOff];
+    if ((off ?? choices ?? links ?? linkKeys ?? linksOff) === undefined) return constant;
+    return { ...constant, ...omitUndefined({ off, choices, links, linkKeys, linksOff }) };
+  }
+
+  #chosen(what: string, property: string, choose: (now: { state: object; viewer: ActorViewer }) => unknown): readonly string[] {
+    this.property = property;
+    return choicesIn(what, property, choose({ state: this.#state, viewer: this.#viewer }));
+  }
 }
 
 /** The scopes that each offer requires; offers without any are left out. */

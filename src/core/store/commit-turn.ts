@@ -63,14 +63,7 @@ export class TurnWriter {
   write(id: ActorId, entry: Entry): void {
     const { seq, event } = entry;
     const head = this.#heads.get(id);
-    if ((head?.head ?? null) !== entry.after)
-      throw conflict(
-        id,
-        entry.after === null ? "has begun already" : head === undefined ? "is not there" : "has had another turn meanwhile",
-      );
-    if (seq !== (head?.seq ?? 0) + 1) throw conflict(id, `was to get event ${seq} after event ${head?.seq ?? 0}`);
-    if (entry.consumed !== undefined && !this.#outbox.has(entry.consumed))
-      throw conflict(id, `has applied message ${entry.consumed} already`);
+    this.#refuseConflict(id, entry, head);
     this.#pos ??= this.#sequences.event;
     const pos = this.#pos + 1;
     const full = entry.full ? pos : (head?.full ?? 0);
@@ -87,6 +80,13 @@ export class TurnWriter {
     if (entry.claimed) this.#replies.add(pk, entry.claimed);
     if (entry.indexed === undefined) this.#indexes.makeStale(id);
     else if (entry.indexed.length > 0) this.#indexes.write({ pk, id, owner: entry.row.owner }, entry.indexed);
+  }
+
+  #refuseConflict(id: ActorId, { after, seq, consumed }: Entry, head: Head | undefined): void {
+    if ((head?.head ?? null) !== after)
+      throw conflict(id, after === null ? "has begun already" : head === undefined ? "is not there" : "has had another turn meanwhile");
+    if (seq !== (head?.seq ?? 0) + 1) throw conflict(id, `was to get event ${seq} after event ${head?.seq ?? 0}`);
+    if (consumed !== undefined && !this.#outbox.has(consumed)) throw conflict(id, `has applied message ${consumed} already`);
   }
 
   /** A message came at this time that left no event. Throws `STORE_CONFLICT`. */

@@ -78,16 +78,15 @@ export const systemEntropy: Entropy = {
   uuid: () => crypto.randomUUID(),
 };
 
+/** NTP corrects by less all the time, and by slewing both clocks. */
+const SMALLEST_JUMP_MS = 5_000;
+
 /**
  * Jumps of the wall clock, found by comparing it with the monotonic one.
  *
  * A clock that is wrong for a moment must not end actors and sessions or forget keys, which cannot be undone. So such decisions use
  * `settledNow`: after a jump forward it stays behind by the size of the jump, until the new time has lasted as long.
  */
-
-/** NTP corrects by less all the time, and by slewing both clocks. */
-const SMALLEST_JUMP_MS = 5_000;
-
 class ClockJumps {
   readonly listeners = new Set<(ms: number) => void>();
   readonly #clock: Clock;

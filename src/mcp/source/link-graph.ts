@@ -414,7 +414,6 @@ function hasSameLists(one: Surface, other: Surface): boolean {
   );
 }
 
-/** Why a link leads nowhere: its actor does not exist yet, has ended, or belongs to another viewer. One answer for all three. */
 /** Undefined: on; text: off, and why; true: off. */
 export function offNow(surface: Surface, inner: OfferRef): string | true | undefined {
   if (Object.hasOwn(surface.off, inner)) return surface.off[inner];
@@ -465,4 +464,5 @@ export function linkTarget(surface: Surface, slot: Slot, roots: ViewerRoots): Ac
 export const noTarget = ({ by, behaviour }: Slot): Refused =>
   by === undefined ? refused("NOT_NOW", noActorThere(behaviour)) : refused("NO_ACTOR", `There is no ${behaviour.kind} of this key.`);
 
+/** Why a link leads nowhere: its actor does not exist yet, has ended, or belongs to another viewer. One answer for all three. */
 const noActorThere = ({ kind }: Behaviour): string => `There is no ${kind} there now.`;

@@ -323,13 +323,7 @@ export class LinkGraphs {
     return number;
   }
 
-  #surface(
-    joined: Joined,
-    at: ReadonlyMap<Slot, ActorView>,
-    key: string,
-    { viewer, ids }: ViewerRoots,
-    nodes: readonly GraphNode[],
-  ): Surface {
+  #surface(joined: Joined, at: ReadonlyMap<Slot, ActorView>, key: string, roots: ViewerRoots, nodes: readonly GraphNode[]): Surface {
     const last = this.#lastOf.get(key);
     // The same surfaces give the same object. Where catalogues are not known ahead, the actors count too.
     if (last !== undefined && joined === this.#plan && isMadeOf(last, joined, at)) return last.surface;
@@ -337,21 +331,10 @@ export class LinkGraphs {
     const viewAt = (slot: Slot): ActorView | undefined => at.get(slot) ?? byKey?.get(keyOf(slot));
     const off: Record<OfferRef, string | true> = {};
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
-    for (const { ref, routes, keys, scopes } of joined.offers.values()) {
-      // Under a handle or a key, only the call says which actor is meant and so what is possible.
-      if (routes[0]?.slot.handled === true && !ids.has(rootOf(routes[0].slot))) continue;
-      const route = routes.find(({ slot }) => viewAt(slot) !== undefined);
-      const open = route === undefined && keys.length > 0 ? openLink(routes, viewAt) : undefined;
-      if (open !== undefined) {
-        const listed = open.keys === true || open.keys.length > MAX_LISTED_KEYS || lacksScope(scopes, viewer) ? undefined : open.keys;
-        if (listed !== undefined) choices[ref] = { [open.argument]: listed };
-        continue;
-      }
-      const view = route && viewAt(route.slot);
-      const why = route === undefined || view === undefined ? (whyNoActor(routes, viewAt) ?? true) : offNow(view.surface, route.inner);
-      if (why !== undefined) off[ref] = why;
-      const given = route && getOwn(view?.surface.choices, route.inner);
-      if (given !== undefined) choices[ref] = given;
+    for (const offer of joined.offers.values()) {
+      const now = offerNow(offer, viewAt, roots);
+      if (now.off !== undefined) off[offer.ref] = now.off;
+      if (now.choices !== undefined) choices[offer.ref] = now.choices;
     }
     const links = joined === this.#plan ? {} : { links: Object.fromEntries(nodes.map(({ slot, view }) => [slot.path, view.id])) };
     const surface: Surface = { catalogue: joined.catalogue, off, ...(Object.keys(choices).length === 0 ? {} : { choices }), ...links };
@@ -372,6 +355,24 @@ function isMadeOf({ surface, of }: JoinedSurface, { catalogue }: Joined, at: Rea
   if (surface.catalogue !== catalogue || of.size !== at.size) return false;
   for (const [slot, view] of at) if (of.get(slot) !== view.surface) return false;
   return true;
+}
+
+/** Why an offer is off, and its choices. Neither, where only a call says which actor is meant: behind a handle, or a link by argument. */
+function offerNow(
+  { routes, keys, scopes }: PlannedOffer,
+  viewAt: (slot: Slot) => ActorView | undefined,
+  { viewer, ids }: ViewerRoots,
+): { readonly off?: string | true | undefined; readonly choices?: Readonly<Record<string, readonly string[]>> | undefined } {
+  const [first] = routes;
+  if (first?.slot.handled === true && !ids.has(rootOf(first.slot))) return {};
+  for (const { slot, inner } of routes) {
+    const view = viewAt(slot);
+    if (view !== undefined) return { off: offNow(view.surface, inner), choices: getOwn(view.surface.choices, inner) };
+  }
+  const open = keys.length > 0 ? openLink(routes, viewAt) : undefined;
+  if (open === undefined) return { off: whyNoActor(routes, viewAt) ?? true };
+  if (open.keys === true || open.keys.length > MAX_LISTED_KEYS || lacksScope(scopes, viewer)) return {};
+  return { choices: { [open.argument]: open.keys } };
 }
 
 /** The reason of the nearest actor on a route to an offer whose actor is not there. */

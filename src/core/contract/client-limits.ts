@@ -253,6 +253,8 @@ function kindOf(line: JsonObject, event: string): string {
 }
 
 /** A log that passes on rate-limited lines. */
+export function rateLimitedLog(log: Log, clock: Pick<Clock, "now">): Log;
+export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">): Log | undefined;
 export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">): Log | undefined {
   if (log === undefined) return undefined;
   const lines = new RateLimitedLines(clock);

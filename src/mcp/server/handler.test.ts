@@ -215,3 +215,21 @@ test("a handler that hangs ends before official clients give up, with a sentence
   await call;
   assert.match(String(ended), /tools\/hangs took longer than 55 s and was stopped; .*Check that first, then call again/);
 });
+
+test("without `log` and `onError`, a handler's error is written to standard error in full", async (t) => {
+  const written = t.mock.method(console, "error", () => undefined);
+  await using server = createServer("s", "1");
+  const boom = new Error("boom");
+  server.tools.register({ name: "t" }, () => {
+    throw boom;
+  });
+  await assert.rejects(async () => await server.source.act(viewer, "tools/t", {}, {}));
+  assert.ok(written.mock.calls.some(({ arguments: [error] }) => error === boom));
+  await using quiet = createServer("s", "1", { log: () => undefined });
+  quiet.tools.register({ name: "t" }, () => {
+    throw boom;
+  });
+  const before = written.mock.callCount();
+  await assert.rejects(async () => await quiet.source.act(viewer, "tools/t", {}, {}));
+  assert.equal(written.mock.callCount(), before);
+});

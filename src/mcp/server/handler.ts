@@ -28,7 +28,7 @@ export interface ServerContext<A = unknown> extends HandlerContext<A> {
 export interface HandlerEnv {
   readonly entropy: Entropy;
   /** The server's own log. */
-  readonly log: Log | undefined;
+  readonly log: Log;
   readonly onError: OnError | undefined;
   readonly middleware: readonly Middleware[];
 }
@@ -57,7 +57,7 @@ function serverContext<A>(
     log(level, data, logger) {
       context.log(level, data, logger);
       const about: JsonObject = { event: "handler", offer: ref, requestId, data };
-      log?.(level, logger === undefined ? about : { ...about, logger });
+      log(level, logger === undefined ? about : { ...about, logger });
     },
   };
 }
@@ -131,7 +131,7 @@ function isAbort(error: unknown, { reason }: AbortSignal): boolean {
 
 function reportTimeout(env: HandlerEnv, error: EngineError, run: Run): void {
   const { offer, requestId } = run;
-  env.log?.("error", { event: "handler-timeout", offer, requestId, code: error.code, text: error.message });
+  env.log("error", { event: "handler-timeout", offer, requestId, code: error.code, text: error.message });
   notify(env, error, run);
 }
 
@@ -141,7 +141,7 @@ function report(env: HandlerEnv, error: unknown, run: Run): void {
   const name = error instanceof Error ? error.name : typeof error;
   const isResult = error instanceof TroupeError && RESULTS.has(error.code);
   const details = isResult ? { code: error.code, text: error.message } : ADVICE;
-  env.log?.("error", { event: "handler-failed", offer, requestId, name, ...details });
+  env.log("error", { event: "handler-failed", offer, requestId, name, ...details });
   notify(env, error, run);
 }
 
@@ -150,6 +150,6 @@ function notify({ log, onError }: HandlerEnv, error: unknown, run: Run): void {
   try {
     onError?.(error, run);
   } catch (second) {
-    log?.("error", { event: "on-error-failed", offer, requestId, name: second instanceof Error ? second.name : typeof second });
+    log("error", { event: "on-error-failed", offer, requestId, name: second instanceof Error ? second.name : typeof second });
   }
 }

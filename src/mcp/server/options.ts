@@ -7,6 +7,7 @@ import {
   checkOptions,
   FUNCTION,
   isJsonObject,
+  type Log,
   type OptionRule,
   type OptionTable,
 } from "../../core/contract/index.ts";
@@ -35,7 +36,10 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly names?: NameStyle | Names;
   /** Wraps every handler of the registries, the first outermost; not those of `sources`. */
   readonly middleware?: readonly Middleware[];
-  /** Called with errors of handlers that are not refusals, timeouts included, and with the run's id. The server's `log` gets only their names. */
+  /**
+   * Called with errors of handlers that are not refusals, timeouts included, and with the run's id. The server's `log` gets only their names.
+   * Default: without `log`, standard error gets them in full.
+   */
   readonly onError?: OnError;
   /** A handler is aborted after this many milliseconds. Default 55,000, since official clients give a call up after 60,000. */
   readonly handlerMs?: number;
@@ -51,6 +55,11 @@ export interface ServerOptions extends OfGateway, OfWeb {
   /** Limits of `fetch` and `node`; `listen` has its own. */
   readonly webLimits?: Partial<WebLimits>;
 }
+
+/** The log of a server that was given none: its author must still see why a call failed. */
+export const errorsToStandardError: Log = (level, data) => {
+  if (level === "error" || level === "warning") console.error(level, data);
+};
 
 const NAME: OptionRule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 

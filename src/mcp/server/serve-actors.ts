@@ -25,7 +25,7 @@ import { derivedKey, secretKeyIn } from "../../core/store/secret-file.ts";
 import { cast } from "../source/index.ts";
 import { authenticator, type AuthOptions, type Authenticator } from "../transport/index.ts";
 import { type ListenOptions, createServer, type Server } from "./server.ts";
-import { OPTIONS as SERVER_OPTIONS, type ServerOptions } from "./options.ts";
+import { errorsToStandardError, OPTIONS as SERVER_OPTIONS, type ServerOptions } from "./options.ts";
 
 /** Where an error of an author's code was thrown: by the engine (`where` and its actor), or by a surface (its actor). */
 export type ActorFault = FaultContext | { readonly where: "surface"; readonly actor: ActorId };
@@ -178,10 +178,6 @@ function keyIn(directory: string, expected: boolean, log: Log): Uint8Array {
     }),
   );
 }
-
-const errorsToStandardError: Log = (level, data) => {
-  if (level === "error" || level === "warning") console.error(level, data);
-};
 
 /** Without a log, standard error gets the whole error: an author who has set up nothing must still see why a call failed. */
 function reportTo(log: Log | undefined): (error: unknown, fault: ActorFault) => void {

@@ -28,8 +28,10 @@ import {
   type WebHandler,
   webHandler,
 } from "../transport/index.ts";
-import { checkServer, type ServerOptions } from "./options.ts";
+import { checkServer, errorsToStandardError, type ServerOptions } from "./options.ts";
 import { promptRegistry, type Prompts, resourceRegistry, type Resources, toolRegistry, type Tools } from "./registries.ts";
+
+const errorToStandardError = (error: unknown): void => console.error(error);
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
 function faultsTo(log: Log): (error: unknown) => void {
@@ -96,8 +98,9 @@ class Server implements AsyncDisposable {
   readonly #listeners: Partial<ServerListeners>[] = [];
   #closed: Promise<void> | undefined;
 
-  constructor(name: string, version: string, options: ServerOptions) {
-    checkServer(name, version, options);
+  constructor(name: string, version: string, given: ServerOptions) {
+    checkServer(name, version, given);
+    const options = { ...given, log: given.log ?? errorsToStandardError };
     const {
       title,
       description,
@@ -107,7 +110,7 @@ class Server implements AsyncDisposable {
       sources = [],
       handlerMs,
       names,
-      onError,
+      onError = given.log === undefined ? errorToStandardError : undefined,
       middleware = [],
       webLimits,
       env: _env,
@@ -121,7 +124,7 @@ class Server implements AsyncDisposable {
       name,
       ...timed,
       ...omitUndefined({ instructions, names, timeoutMs: handlerMs }),
-      ...(log === undefined ? {} : { onFault: faultsTo(log) }),
+      onFault: faultsTo(log),
     });
     const env = { entropy, log, onError, middleware };
     this.#options = options;

@@ -278,7 +278,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const { message } = job;
   const isRefused = reply !== "later" && !hasOwn(reply, "ok");
   if (isRefused && now.born) return undefined;
-  const effects = isRefused ? keptOf(turn, reply) : turn;
+  const effects = isRefused ? refusedEffects(turn, reply) : turn;
   checkEffects(effects);
   // What waits only until this message is applied need not wait for a reply that comes later.
   const answer = reply === "later" && message.replyAs === SETTLED_ACTION ? OK_NULL : reply;
@@ -337,7 +337,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
 }
 
 /** C3: with a refusal only the record is stored, since what work did outside is done; with another failure, nothing. */
-const keptOf = ({ record }: Turn<unknown>, reply: Reply): Turn<unknown> =>
+const refusedEffects = ({ record }: Turn<unknown>, reply: Reply): Turn<unknown> =>
   record === undefined || !hasOwn(reply, "refused") ? {} : { record };
 
 function checkEffects({ emit, record, restart = NOTHING }: Turn<unknown>): void {

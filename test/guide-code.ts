@@ -4,7 +4,12 @@ import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
-const unspaced = (code: string): string => code.replace(/\s+/g, "");
+/** Code without what a formatter adds or drops where lines break: pages are narrower than the sources. */
+export const unformatted = (code: string): string =>
+  code
+    .replace(/\s+/g, "")
+    .replace(/,(?=[)\]}]|$)/g, "")
+    .replace(/[()]/g, "");
 
 const IMPORT = /^import (?:type )?(?:\{([^}]+)\}|(\* as \w+)) from "([^"]+)";\n*/gm;
 
@@ -27,12 +32,12 @@ export const guideCalled = (name: string): string => readFileSync(join(root, "do
 export function assertTestedCode(guide: string, files: string): void {
   const sources = globSync(files, { cwd: root, exclude: ["**/*.test.ts"] }).map((file) => {
     const text = readFileSync(join(root, file), "utf8");
-    return { text: unspaced(text), imports: importsOf(text) };
+    return { text: unformatted(text), imports: importsOf(text) };
   });
   const blocks = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
   assert.ok(blocks.length > 5);
   for (const code of blocks) {
-    const rest = unspaced(code.replace(IMPORT, ""));
+    const rest = unformatted(code.replace(IMPORT, ""));
     assert.ok(
       sources.some(({ text, imports }) => text.includes(rest) && Array.from(importsOf(code)).every((name) => imports.has(name))),
       code,

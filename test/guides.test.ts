@@ -145,6 +145,20 @@ test("every link of a page leads to a page, and to a heading that is there", () 
   assert.ok(followed > 50);
 });
 
+test("the code of a page fits into its column", () => {
+  const pages = globSync(["*.md", "docs/**/*.md", "examples/*/README.md"], { cwd: root });
+  const lines = pages.flatMap((file) =>
+    Array.from(readFileSync(join(root, file), "utf8").matchAll(/```(?:ts|js)\n([\s\S]*?)```/g), ([, code = ""]) => code.split("\n")).flat(),
+  );
+  assert.ok(lines.length > 3_000);
+  // What begins so is not broken by a formatter, and neither is the page in a text of guide/console.md.
+  const isWhole = (line: string): boolean => /^\s*(?:\/\/|\/\*|["`]|test\()/.test(line) || page("console.md").includes(line);
+  assert.deepEqual(
+    lines.filter((line) => line.length > 80 && !isWhole(line)),
+    [],
+  );
+});
+
 test("the guide to clusters lists all traits", () => {
   const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
   const documented = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { test } from "node:test";
+import { unformatted } from "./guide-code.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -10,9 +11,6 @@ const namesOf = (pattern: string): readonly string[] => globSync(pattern, { cwd:
 
 const pages = namesOf("docs/recipes/*.md").filter((name) => name !== "README");
 const tests = read("test/recipes/recipes.test.ts");
-
-/** Without white space, trailing commas and brackets around a single parameter, which depend on the formatter's line width. */
-const unformatted = (code: string): string => code.replaceAll(/\s+/g, "").replaceAll(/,([)\]}])/g, "$1");
 
 const IMPORT = /^import (?:(\w+|\* as \w+)(?:, )?)?(?:\{([^}]*)\})? ?from "([^"]+)";$/gm;
 
@@ -39,7 +37,7 @@ for (const name of pages)
     const [code = "", output = "", ...others] = blocks;
     assert.deepEqual(others, []);
     const file = read(`test/recipes/${name}.ts`);
-    assert.equal(`// ${name}.ts\n${file.slice(file.indexOf("\n") + 1).trim()}`, code);
+    assert.equal(unformatted(`// ${name}.ts\n${file.slice(file.indexOf("\n") + 1)}`), unformatted(code));
     assert.ok(output.startsWith(`// ${name}.test.ts\n`));
     const body = output.replace(/^.*\n/, "").replaceAll(IMPORT, "").trim();
     assert.ok(body.startsWith("test("), body);
@@ -49,7 +47,8 @@ for (const name of pages)
       importsOf(output).filter((one) => !imported.includes(one)),
       [],
     );
-    assert.ok(page.split("\n").length <= 100, "a recipe is one screen or two");
+    const prose = page.replaceAll(/```[\s\S]*?```/g, "");
+    assert.ok(prose.split("\n").length <= 50, "a recipe is code and a few sentences");
     for (const [command] of page.matchAll(/\btroupe [a-z][^`\n]*/g))
       for (const [served] of command.matchAll(/[\w-]+\.ts\b/g)) assert.equal(served, `${name}.ts`, `the page has no such file: ${command}`);
   });

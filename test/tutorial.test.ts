@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
+import { unformatted } from "./guide-code.ts";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { installJudges } from "./foreign/install.ts";
@@ -48,7 +49,8 @@ test("the files that a page shows are those of the examples, all of them", () =>
       blocksOf(page).flatMap((block) => (block.file === undefined ? [] : [[block.file, contentOf(block)] as const])),
     );
     assert.ok(displayed.size > 1);
-    for (const [file, content] of displayed) assert.equal(content, readFileSync(join(root, "examples/tutorial", page, file), "utf8"), file);
+    for (const [file, content] of displayed)
+      assert.equal(unformatted(content), unformatted(readFileSync(join(root, "examples/tutorial", page, file), "utf8")), file);
     for (const file of globSync(`examples/tutorial/${page}/*.ts`, { cwd: root })) {
       const earlier = PAGES.slice(0, PAGES.indexOf(page)).toReversed();
       if (displayed.has(basename(file))) continue;

@@ -7,13 +7,13 @@ import { after, before, test } from "node:test";
 import { actor, refuse } from "troupe";
 import { assertHasTools, assertRefused, assertToolResult, testActor, testServer } from "troupe/testing";
 import * as z from "zod";
+import { unformatted } from "../guide-code.ts";
 import { available, book, library, reader } from "./library.ts";
 import { makeServer } from "./server.ts";
 import { garden } from "./work.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const skill = readFileSync(join(root, "skills/troupe/SKILL.md"), "utf8");
-const unspaced = (code: string): string => code.replaceAll(/\s+/g, "");
 
 test("the skill has at most 300 lines, and begins with a name and a description", () => {
   assert.ok(skill.split("\n").length <= 300);
@@ -22,13 +22,13 @@ test("the skill has at most 300 lines, and begins with a name and a description"
 
 test("all code of the skill is tested #repository.skill", () => {
   const files = globSync("*.ts", { cwd: import.meta.dirname }).map((file) =>
-    unspaced(readFileSync(join(import.meta.dirname, file), "utf8")),
+    unformatted(readFileSync(join(import.meta.dirname, file), "utf8")),
   );
   const blocks = Array.from(skill.matchAll(/```ts\n([^]*?)\n```/g), ([, code = ""]) => code);
   assert.ok(blocks.length > 5);
   for (const code of blocks)
     assert.ok(
-      files.some((file) => file.includes(unspaced(code.replace(/^\/\/ .*\n/, "")))),
+      files.some((file) => file.includes(unformatted(code.replace(/^\/\/ .*\n/, "")))),
       code,
     );
 });

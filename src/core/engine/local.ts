@@ -315,13 +315,12 @@ export class LocalEngine implements Engine {
       return this.#outbox.add([message], false);
     }
     try {
-      await store.enqueue(message);
+      await this.#outbox.store(message);
     } catch (error) {
       if (!faults.isCertainlyNotStored(error)) this.#rereadStore();
       const fault = faults.fromStore(error);
       throw (fault.code === "STORE_IO" ? unserialisableError(message.to, message) : undefined) ?? fault;
     }
-    this.#outbox.add([message], true);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {

@@ -428,3 +428,12 @@ test("C5 a send right after the one that starts its actor is not refused, howeve
   await until("all are applied", async () => (await Promise.all(ids.map((id) => engine.read(id)))).every((one) => one?.messageCount === 2));
   await assert.rejects(engine.send({ to: "tally/missing", action: "add", args: null }), { code: "NO_ACTOR" });
 });
+
+for (const persistence of ["disk", "memory"] as const)
+  test(`C5 sends that are not awaited follow the one that starts their actor (${persistence})`, async () => {
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { persistence })], store: memoryStore() });
+    const note = (text: string, more?: Partial<Outgoing>): Promise<void> => engine.send({ to: A, action: "note", args: { text }, ...more });
+    await Promise.all([note("one", { start: null }), note("two"), note("three")]);
+    await until("all are applied", async () => (await engine.read(A))?.messageCount === 3);
+    assert.match(await logOf(engine, A), /one.*two.*three/);
+  });

@@ -15,7 +15,7 @@ import {
   thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
-import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS, hasBegun } from "../contract/internal.ts";
+import { asReplay, checkWholeNumber, DELIVERY_ATTEMPTS, hasBegun, MultiMap } from "../contract/internal.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault } from "./fault-reports.ts";
 import { type ForwardedCalls, Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -79,6 +79,8 @@ export class Outbox {
   readonly #channels = new Map<string, Channel>();
   /** The stored messages that are in a channel. */
   readonly #held = new Set<string>();
+  /** By channel: messages that are being stored. */
+  readonly #storing = new MultiMap<string, Message>();
   #heldBytes = 0;
   /** The stored messages that were read and are another engine's. */
   readonly #others = new Set<string>();
@@ -110,6 +112,18 @@ export class Outbox {
         this.#missed = true;
       } else this.#put(message, stored);
     }
+  }
+
+  /** Adds a message once the store has it. */
+  async store(message: Message): Promise<void> {
+    const key = channelKey(message.from, message.to);
+    this.#storing.put(key, message);
+    try {
+      await this.#host.store?.enqueue(message);
+    } finally {
+      this.#storing.take(key, message);
+    }
+    this.add([message], true);
   }
 
   /** Reads messages that only the store has. Throws if retrying will not help: the store's file is damaged. */
@@ -191,7 +205,7 @@ export class Outbox {
 
   /** Whether an earlier message of that sender to that actor, which may start it, may not have been delivered. */
   mayFollow(message: Pick<Message, "from" | "to">): boolean {
-    return this.#storeHasMore || this.waiting(message).sends > 0;
+    return this.#storeHasMore || this.waiting(message).sends > 0 || this.#storing.has(channelKey(message.from, message.to));
   }
 
   /** Dead letters, those in the store first. `except`: see `Store.letters`. */

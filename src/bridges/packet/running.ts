@@ -9,7 +9,7 @@ import {
   abortSignalOf,
   untilAborted,
 } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { loggable, omitUndefined } from "../../core/contract/internal.ts";
 import type { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
@@ -133,7 +133,7 @@ export class Running {
       viewer: options.viewer,
       signal,
       progress: (...how) => void (isFinished || options.onProgress?.(...how)),
-      log: (...what) => void (isFinished || options.onLog?.(...what)),
+      log: (level, data, ...logger) => void (isFinished || options.onLog?.(level, loggable(data), ...logger)),
       call: async (capabilityId, inner, { actor_id } = {}) => {
         if (isFinished) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
         if (depth + 1 >= MAX_NESTING)

@@ -22,6 +22,7 @@ import {
   type Wake,
 } from "../contract/index.ts";
 import {
+  loggable,
   capabilityNeeded,
   didYouMean,
   DirtyPaths,
@@ -444,9 +445,9 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
     };
   }
   get log(): Log {
-    return (...line) => {
+    return (level, data, ...logger) => {
       this.throwIfOver();
-      this.#engine.log(...line);
+      this.#engine.log(level, loggable(data), ...logger);
     };
   }
   get call(): Call {

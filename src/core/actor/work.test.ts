@@ -71,6 +71,7 @@ test("work writes to its draft across awaits, and ends in a turn #actors.work.pr
     state.n = 1;
     progress(1, 2, "half", { half: "done" });
     log("info", { url: args.url }, "net");
+    Reflect.apply(log, undefined, ["debug", { n: 1n }]);
     const reply = await call("other/x", "ping", { n: state.n }, { deadline: 9 });
     await call({ to: "other/y", action: "pong", args: null });
     state.list.push("ok" in reply ? 7 : 0);
@@ -87,7 +88,10 @@ test("work writes to its draft across awaits, and ends in a turn #actors.work.pr
   });
   assert.ok(Object.isFrozen(turn.state) && Object.isFrozen(turn.state?.list));
   assert.deepEqual(heard.progress, [[1, 2, "half", { half: "done" }]]);
-  assert.deepEqual(heard.log, [["info", { url: "x:y" }, "net"]]);
+  assert.deepEqual(heard.log, [
+    ["info", { url: "x:y" }, "net"],
+    ["debug", { n: "1" }],
+  ]);
   assert.deepEqual(heard.calls, [
     { to: "other/x", action: "ping", args: { n: 1 }, deadline: 9 },
     { to: "other/y", action: "pong", args: null },

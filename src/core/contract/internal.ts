@@ -66,6 +66,7 @@ export {
   growthBy,
   hasOwn,
   isTexts,
+  loggable,
   mayBeRounded,
   omitUndefined,
   pointerStep,

@@ -52,6 +52,29 @@ export const isTexts = (value: unknown): value is readonly string[] => isList(va
 export const getOwn = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: K): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 
+/** What is logged, as JSON: a line that JSON cannot hold must not fail the code that writes it, so text stands for the values that have none. */
+export function loggable(data: Json): Json;
+export function loggable(data: unknown): unknown {
+  try {
+    if (JSON.stringify(data) !== undefined) return data;
+  } catch {
+    // It has a bigint, a circle, or a `toJSON` that throws.
+  }
+  const met = new Set<object>();
+  const writable = (_: string, value: unknown): unknown => {
+    if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol") return String(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (met.has(value)) return "(see above)";
+    met.add(value);
+    return value;
+  };
+  try {
+    return tryParseJson(JSON.stringify(data, writable)) ?? null;
+  } catch {
+    return "(cannot be read)";
+  }
+}
+
 type KeyOf<T> = T extends unknown ? keyof T : never;
 
 /** Which member of a union it is, by a key of its own: `key in value` would also find one that some code added to `Object.prototype`. */

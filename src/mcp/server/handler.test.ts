@@ -65,6 +65,39 @@ test("a handler's log lines reach the client, and the server's log with run id a
   ]);
 });
 
+test("emit refuses what is not JSON, as a result is refused", async () => {
+  const errors: unknown[] = [];
+  await using server = createServer("s", "1", { onError: (error) => errors.push(error) });
+  server.tools.register({ name: "t" }, ({ emit }) => Reflect.apply(emit, undefined, [given]));
+  let given: unknown;
+  for (given of [() => 1, Symbol("x"), 1n, { n: 1n }]) {
+    const steps: unknown[] = [];
+    await assert.rejects(async () => server.source.act(viewer, "tools/t", {}, { onProgress: (...step) => steps.push(step) }));
+    assert.deepEqual(steps, []);
+    assert.match(String(errors.pop()), /^EngineError: What tools\/t emits is not JSON: /);
+  }
+});
+
+test("a log line with what JSON cannot hold is written as text, and fails no handler", async () => {
+  const lines: unknown[] = [];
+  await using server = createServer("s", "1", { log: (_level, line) => lines.push(line) });
+  const circle: unknown[] = [1];
+  circle.push(circle);
+  const given = [{ n: 1n }, circle, Symbol("x"), undefined, { toJSON: () => assert.fail() }];
+  server.tools.register({ name: "t" }, ({ log }) => {
+    for (const data of given) Reflect.apply(log, undefined, ["info", data]);
+    return "done";
+  });
+  const clientLines: unknown[] = [];
+  const onLog: CallOptions["onLog"] = (_level, data) => clientLines.push(data);
+  assert.deepEqual(await server.source.act(viewer, "tools/t", {}, { onLog }), { ok: "done" });
+  assert.deepEqual(clientLines, [{ n: "1" }, [1, "(see above)"], "Symbol(x)", null, "(cannot be read)"]);
+  assert.deepEqual(
+    lines.map((line) => Object(line).data),
+    clientLines,
+  );
+});
+
 test("a handler is aborted when its caller disconnects, and at its time limit", async () => {
   const clock = new SimulatedClock();
   await using server = createServer("s", "1", { clock, handlerMs: 1_000 });

@@ -7,10 +7,10 @@ import {
   type Log,
   type OfferRef,
   type Viewer,
-  type EngineError,
+  EngineError,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { wellFormed, onTimeout } from "../../core/contract/internal.ts";
+import { loggable, onTimeout, wellFormed } from "../../core/contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 
 /** What a handler has at hand: its arguments, and all of the call. */
@@ -47,8 +47,8 @@ function serverContext<A>(
     emit(data) {
       reached += 1;
       // In code without types it may be undefined, which JSON does not have.
-      const text = typeof data === "string" ? data : wellFormed(JSON.stringify(data) ?? "null");
-      context.progress(reached, undefined, text, data ?? null);
+      const given = data ?? null;
+      context.progress(reached, undefined, typeof given === "string" ? given : emittedText(given, ref), given);
     },
     progress(done, total, text, emitted) {
       if (done > reached) reached = done;
@@ -56,10 +56,22 @@ function serverContext<A>(
     },
     log(level, data, logger) {
       context.log(level, data, logger);
-      const about: JsonObject = { event: "handler", offer: ref, requestId, data };
+      const about: JsonObject = { event: "handler", offer: ref, requestId, data: loggable(data) };
       log(level, logger === undefined ? about : { ...about, logger });
     },
   };
+}
+
+function emittedText(data: Json, ref: OfferRef): string {
+  let json: string | undefined;
+  let cause: unknown;
+  try {
+    json = JSON.stringify(data);
+  } catch (error) {
+    cause = error;
+  }
+  if (json !== undefined) return wellFormed(json);
+  throw new EngineError("STATE_NOT_JSON", `What ${ref} emits is not JSON: use text, or plain values.`, { applied: "unknown", cause });
 }
 
 /** Identifies a run of a handler. */

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject, CallOptions, Json, Log, Progress, TaskSupport, Viewer } from "../../core/contract/index.ts";
 import type { Schema } from "../../core/schema/index.ts";
-import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
+import { loggable, ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
 /** What is known when an argument is completed. */
 interface CompletionContext {
@@ -140,7 +140,7 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
     signal,
     answers,
     progress: (done, total, text, emitted) => options.onProgress?.(done, total, text, emitted),
-    log: (level, data, logger) => options.onLog?.(level, data, logger),
+    log: (level, data, logger) => options.onLog?.(level, loggable(data), logger),
     can: (name) => options.can?.includes(name) === true,
     ask: askFrom(answers),
     ...(options.key === undefined ? {} : { key: options.key }),

@@ -93,6 +93,10 @@ class WebSocketChannel extends QueueChannel {
     if (!this.ended && this.#ws.readyState === this.#ws.OPEN) this.queue.write(wellFormed(text));
   }
 
+  get closed(): boolean {
+    return this.ended;
+  }
+
   /** Sends no more; what was sent may still be read. */
   finish(): void {
     this.ended = true;
@@ -169,16 +173,21 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     giveUp();
   };
 
-  const refuse = (code: number, why: string): void => {
-    if (!listening) return;
+  /** Reads no more, and closes once the requests that run have ended. */
+  const closeAfterReplies = (code: number, why: string): void => {
+    listening = false;
+    void closed().then(() => closeWith(code, why));
+  };
+
+  const refuse = (code: number, why: string, close = closeWith): void => {
     log?.("notice", { event: "client-refused", transport: "websocket", why });
-    closeWith(code, why);
+    close(code, why);
   };
 
   const inbound = new InboundMonitor(socket, limits.requestMs);
 
   const onEvict = (why: NoRoom): void => {
-    if (!listening) return;
+    if (channel.closed) return;
     refuse(NO_ROOM_CODE[why], NO_ROOM[why][1]);
     // The library retains what it has of the message, so no more is read.
     ws.pause();
@@ -186,7 +195,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
 
   // Runs after the library's own listener, so the remaining bytes belong to an incomplete message.
   const countUpload = (): void => {
-    if (!listening || inbound.partial <= FREE_BYTES) return;
+    if (channel.closed || inbound.partial <= FREE_BYTES) return;
     upload ??= uploads.begin(socket.remoteAddress, onEvict);
     upload.holds(inbound.partial);
   };
@@ -200,7 +209,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     inbound.message();
     endUpload();
     if (!listening) return;
-    if (binary || !(data instanceof Uint8Array)) return refuse(UNSUPPORTED, "Send text frames, one message each.");
+    if (binary || !(data instanceof Uint8Array)) return refuse(UNSUPPORTED, "Send text frames, one message each.", closeAfterReplies);
     connection.receive(data);
     if (channel.queued <= PAUSE_BYTES || undoPause !== undefined) return;
     ws.pause();
@@ -257,15 +266,15 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     (closing ??= connection.close().catch(() => log?.("error", { event: "close-failed", transport: "websocket" })));
 
   if (expiresAt !== undefined) {
-    undo.push(clock.after(expiresAt - clock.now(), () => refuse(POLICY, "The token has expired: connect again with a fresh one.")));
+    const expire = (): void => {
+      if (listening) refuse(POLICY, "The token has expired: connect again with a fresh one.", closeAfterReplies);
+    };
+    undo.push(clock.after(expiresAt - clock.now(), expire));
   }
   undoTick = clock.after(limits.keepAliveMs, tick);
 
   return {
-    drain() {
-      listening = false;
-      void closed().then(() => closeWith(AWAY, "The server is closing."));
-    },
+    drain: () => closeAfterReplies(AWAY, "The server is closing."),
     end: () => closeWith(AWAY, "The server is closing."),
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { WebSocket } from "ws";
-import { fakeGateway, type FakeOptions } from "../../../test/transport/fake-gateway.ts";
+import { echoOf, fakeGateway, type FakeOptions } from "../../../test/transport/fake-gateway.ts";
 import { head, rawSocket } from "../../../test/transport/raw-socket.ts";
 import { eventually } from "../../../test/transport/settle.ts";
 import type { Json, SocketMount } from "../../core/contract/index.ts";
@@ -181,6 +181,24 @@ describe("WebSocket", () => {
     assert.equal(await raw(Buffer.from([TEXT, 2, 123, 125])), 1002);
     assert.ok(server.gateway.connections.every(({ frames }) => frames.length === 0));
     await eventually(() => server.gateway.connections.every(({ channel }) => channel.disconnected.aborted));
+  });
+
+  it("replies to what was sent before a binary frame, then closes", async () => {
+    const held = Promise.withResolvers<void>();
+    await using server = await serve(
+      {},
+      { receive: (text, channel, caller) => void held.promise.then(() => channel.send(JSON.stringify(echoOf(text, caller)))) },
+    );
+    const { ws, texts, closed } = await open(server.port);
+    server.gateway.held.add(held.promise);
+    ws.send('{"id":1}');
+    ws.send(Buffer.from("{}"), { binary: true });
+    ws.send('{"id":2}');
+    await eventually(() => server.logged.length === 1);
+    held.resolve();
+    assert.deepEqual(await closed, [1003, "Send text frames, one message each."]);
+    assert.match(texts.join(), /^\{"jsonrpc":"2.0","id":1,[^]*(?<!"id":2.*)$/);
+    assert.deepEqual(server.gateway.connections[0]?.frames, ['{"id":1}']);
   });
 
   it("accepts a fragmented message, with a ping in between", async () => {

@@ -17,11 +17,11 @@ import {
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
-import { omitUndefined } from "../core/contract/internal.ts";
+import { counted, omitUndefined } from "../core/contract/internal.ts";
 import { createFile, replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
 import { CommandError, EXIT, notFound } from "./command-error.ts";
 import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
-import { counted, shellWord } from "./output.ts";
+import { shellWord } from "./output.ts";
 
 /** What a server stores for commands on its directory. */
 interface ServerNote {

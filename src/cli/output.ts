@@ -103,9 +103,6 @@ export const short = (value: unknown): string => {
 /** The text as one word of a shell. */
 export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);
 
-/** `1 kind of actors`, `2 kinds of actors`. */
-export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
-
 /** A table whose columns are as wide as their widest cell; the last column is not padded. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const cells = rows.map((row) => row.map(oneLine));

@@ -11,10 +11,10 @@ import {
   type Message,
   systemClock,
 } from "../core/contract/index.ts";
-import { contextViewer, isReplyAction } from "../core/contract/internal.ts";
+import { counted, contextViewer, isReplyAction } from "../core/contract/internal.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { openReader } from "./open-store.ts";
-import { counted, printLine, visible } from "./output.ts";
+import { printLine, visible } from "./output.ts";
 
 const WRITE_EVERY_MS = 200;
 /** Reading the clock costs more than a line, so not for each. */
@@ -25,7 +25,7 @@ export const countsText = ({ actors, events, calls, messages, letters }: DumpCou
   [
     counted(actors, "actor"),
     counted(events, "event"),
-    `${calls} ${calls === 1 ? "reply" : "replies"}`,
+    counted(calls, "reply", "replies"),
     counted(messages, "message"),
     counted(letters, "dead letter"),
   ].join(", ");

@@ -16,7 +16,7 @@ import { useSelection } from "../ui/selection.ts";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { toast } from "../ui/toasts.tsx";
-import { Time } from "../ui/time.tsx";
+import { counted, Time } from "../ui/time.tsx";
 import { BatchBar, MOST_AT_ONCE } from "./actors/batch-bar.tsx";
 import { OpenActor, SharedActors } from "./actors/open-actor.tsx";
 import { FilterBar, useFilters } from "./actors/filters.tsx";
@@ -95,7 +95,7 @@ export function Actors() {
               </div>
             )}
             {examined === undefined || next === undefined ? null : (
-              <p class="dim">{examined.toLocaleString()} actors were looked through so far: go on with Next.</p>
+              <p class="dim">{counted(examined, "actor was", "actors were")} looked through so far: go on with Next.</p>
             )}
             <Pager pages={pages} count={rows.length} next={next} total={total} size={SIZE} />
           </>

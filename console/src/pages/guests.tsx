@@ -16,7 +16,7 @@ import { Split } from "../ui/panel.tsx";
 import { RequireAbility } from "../ui/require-ability.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { bytes, duration, Until } from "../ui/time.tsx";
+import { counted, bytes, duration, Until } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { Guest } from "./guests/guest.tsx";
 import { guestStatus } from "./guests/status.ts";
@@ -117,7 +117,7 @@ async function collect(): Promise<void> {
   if (yes === undefined) return;
   try {
     const { dropped, bytes: size } = await post<Collected>("/guests/collect");
-    toast(`Dropped ${dropped.toLocaleString()} contents, ${bytes(size)}.`);
+    toast(`Dropped ${counted(dropped, "content")}, ${bytes(size)}.`);
   } catch (error) {
     toast(asApiError(error).message, "failed");
   }

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import "./lists.css";
 import { useParameter } from "../page-state.ts";
+import { counted } from "./time.tsx";
 
 export interface Pages {
   /** For the API's `after`. */
@@ -55,8 +56,8 @@ export function Pager({
   // Of a place that a link led to it is not known how much comes before it.
   const from = first ?? (isFirst || seen.length > 0 ? seen.length * size + 1 : undefined);
   const range =
-    count === 0 ? "none" : from === undefined ? `${count} rows` : `${from.toLocaleString()}–${(from + count - 1).toLocaleString()}`;
-  if (isFirst && next === undefined) return <p class="pager dim">{count === 1 ? "1 row" : `${count.toLocaleString()} rows`}</p>;
+    count === 0 ? "none" : from === undefined ? counted(count, "row") : `${from.toLocaleString()}–${(from + count - 1).toLocaleString()}`;
+  if (isFirst && next === undefined) return <p class="pager dim">{counted(count, "row")}</p>;
   return (
     <nav class="pager row" aria-label="Pages of this list">
       <button type="button" disabled={isFirst} onClick={() => open(seen.at(-1) ?? "", seen.slice(0, -1))}>

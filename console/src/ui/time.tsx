@@ -1,4 +1,4 @@
-// Owns: times as people read them: the local time, the exact one on hover.
+// Owns: times as people read them, the local time and the exact one on hover; bytes and numbers of things.
 
 const SHORT = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -44,6 +44,10 @@ export function duration(ms: number): string {
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
+
+/** `1 body`, `2,000 bodies`. Default plural: with an s. */
+export const counted = (count: number, one: string, several = `${one}s`): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : several}`;
 
 /** `812 B`, `3.4 KiB`, `1.2 MiB`. */
 export function bytes(count: number): string {

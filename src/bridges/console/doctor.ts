@@ -1,6 +1,6 @@
 // Owns: what is wrong or unwise, as the doctor and the overview show it. Does not own: the figures that it looks at.
 
-import { isAddress, kindOf } from "../../core/contract/internal.ts";
+import { counted, isAddress, kindOf } from "../../core/contract/internal.ts";
 import type { ActorId } from "../../core/contract/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { EarlierFailure } from "./earlier-failures.ts";
@@ -104,7 +104,7 @@ const lostTasks = ({ lostTasks: count = 0 }: Known): readonly Finding[] =>
         {
           level: "warning",
           code: "TASKS_LOST",
-          title: `${count === 1 ? "1 task" : `${count} tasks`} ran when an earlier process ended`,
+          title: `${counted(count, "task")} ran when an earlier process ended`,
           advice: "Whether they were applied is not known: look at what their tools change. They are listed for seven days.",
           page: "/tasks",
           count,
@@ -118,10 +118,7 @@ const deadLetters = ({ letters = 0 }: Known): readonly Finding[] =>
         {
           level: "error",
           code: "DEAD_LETTERS",
-          title:
-            letters >= 100
-              ? "100 or more messages could not be delivered"
-              : `${letters} ${letters === 1 ? "message" : "messages"} could not be delivered`,
+          title: letters >= 100 ? "100 or more messages could not be delivered" : `${counted(letters, "message")} could not be delivered`,
           advice: "Each failed three times. See why, correct that, then replay or drop it.",
           page: "/letters",
           count: letters,
@@ -195,7 +192,7 @@ const slowCalls = ({ live, now }: ConsoleData): readonly Finding[] =>
   (live?.traffic.calls.slow(now()) ?? []).slice(0, MOST_OF_A_SORT).map(({ client, tool, calls, p95Ms, lastAt }) => ({
     level: "warning",
     code: "SLOW_CALLS",
-    title: `Calls of ${tool} by ${client} run up to ${(p95Ms / 1_000).toFixed(1)} s (p95 of ${calls} calls in the last quarter of an hour)`,
+    title: `Calls of ${tool} by ${client} run up to ${(p95Ms / 1_000).toFixed(1)} s (p95 of ${counted(calls, "call")} in the last quarter of an hour)`,
     advice:
       "Calls of other clients to the same actor wait meanwhile. Let this tool do less at once, or give its slow part an actor of its own.",
     page: `/traffic?method=tools%2Fcall&slow=1000&search=${encodeURIComponent(tool)}`,

@@ -27,7 +27,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { getOwn, isActorId, kindOf, omitUndefined, setOwn } from "../../core/contract/internal.ts";
+import { counted, getOwn, isActorId, kindOf, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { badUsage, noActor, OperationError } from "./operation-error.ts";
 import { eventsOf } from "./paging.ts";
 import { eventsOfState } from "./readers.ts";
@@ -134,7 +134,7 @@ export async function revert(
     const stored = await store.load(id);
     if (stored === undefined) throw noActor(id);
     if (stored.row.status === "stopped") throw badUsage(`${id} has stopped: only a live actor is reverted. Fork it instead.`);
-    if (to < 1 || to >= stored.seq) throw badUsage(`${id} has ${stored.seq} events: name one before the last.`);
+    if (to < 1 || to >= stored.seq) throw badUsage(`${id} has ${counted(stored.seq, "event")}: name one before the last.`);
     const past = stateAt(await eventsOfState(store, id, to, () => Promise.resolve(stored.seq)), to);
     const { head, senders, count } = await sendersAfter(store, id, to, stored.row.life);
     if (count > 0 && !force)

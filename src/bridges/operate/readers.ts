@@ -2,7 +2,7 @@
 // Does not own: what is read there.
 import { readBody, stateAt, stateFrom, type VersionedState } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Damaged, DeadLetter, Engine, Row, Snapshot, Store } from "../../core/contract/index.ts";
-import { EventPages } from "../../core/contract/internal.ts";
+import { counted, EventPages } from "../../core/contract/internal.ts";
 import { noActor, notFound } from "./operation-error.ts";
 
 /** An actor's last durable state. `owner` and `persistence` are absent if unknown. */
@@ -49,7 +49,7 @@ export async function eventsOfState(
     const events = await store.events(id, from, end - from);
     if (events.length < end - from) {
       const known = await length();
-      throw known === undefined ? noActor(id) : notFound(`${id} has ${known} events, not ${seq}.`);
+      throw known === undefined ? noActor(id) : notFound(`${id} has ${counted(known, "event")}, not ${seq}.`);
     }
     if (found.length === 0 && events.at(-1)?.body === undefined)
       throw notFound(`The body of event ${seq} of ${id} was erased, and the state there with it: its chain shows what is left.`);

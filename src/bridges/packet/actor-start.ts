@@ -1,7 +1,7 @@
 // Owns: starting actors of capabilities: once per actor, restored from disk, within the user's quota.
 //   Does not own: their first state (actor-state.ts).
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
+import { counted, BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
 import type { Sending } from "./actors.ts";
@@ -146,10 +146,14 @@ export class ActorQuota {
     try {
       const used = await this.#used(user);
       if (used >= this.#limit)
-        throw new PacketError("actor_limit_exceeded", `You have ${used} actors, of ${this.#limit}: end one you no longer need.`, {
-          limit: this.#limit,
-          used,
-        });
+        throw new PacketError(
+          "actor_limit_exceeded",
+          `You have ${counted(used, "actor")}, of ${this.#limit}: end one you no longer need.`,
+          {
+            limit: this.#limit,
+            used,
+          },
+        );
       await begin();
     } finally {
       finish();

@@ -9,7 +9,7 @@ import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { serverLog, type ServerLog } from "../log.ts";
 import type { HostPort } from "../option-parsers.ts";
-import { ignoreWriteErrors, counted, type Painter, paintError, printLine } from "../output.ts";
+import { ignoreWriteErrors, type Painter, paintError, printLine } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
 import { connectLines } from "../server/banner.ts";
 import { type Balancer, listenerAnswers, nodeAnswers, startBalancer } from "./balancer.ts";
@@ -26,6 +26,7 @@ import {
 } from "./dev-nodes.ts";
 import { registerDeployment, RestateAdmin } from "./restate-admin.ts";
 import { restateExecutable, RestateServer } from "./restate-server.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i;
 

@@ -5,6 +5,7 @@ import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts
 import { noActor, notFound, usage } from "../command-error.ts";
 import { openReader, type Reader } from "../open-store.ts";
 import { oneLine, output, paint } from "../output.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 export const register = (program: Command): void => {
   addTargetOptions(
@@ -34,7 +35,7 @@ const namedEvent = async (text: string, store: Reader): Promise<string> => {
   const { readHeader } = await import("../../core/chain/index.ts");
   const [event] = await store.events(id, seq - 1, 1);
   if (event === undefined || readHeader(event).seq !== seq)
-    throw notFound(`${id} has ${state.seq} events, and none with the number ${seq}.`);
+    throw notFound(`${id} has ${counted(state.seq, "event")}, and none with the number ${seq}.`);
   return event.id;
 };
 

@@ -6,6 +6,7 @@ import { forEachActor, addDirectoryOptions, unusedModuleOption, type WriteOption
 import { nonEmptyPath } from "../option-parsers.ts";
 import { output, textOrElse } from "../output.ts";
 import { runOperation } from "../run-operation.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 interface CheckpointOptions extends WriteOptions {
   readonly key?: string;
@@ -37,6 +38,6 @@ const checkpoint = (actors: readonly string[], options: CheckpointOptions): Prom
 
 const checkpointText = (actor: string, done: Json): string => {
   const { seq, head, signed, erased } = isJsonObject(done) ? done : {};
-  const bodies = erased === 0 || typeof erased !== "number" ? "" : `; ${erased === 1 ? "1 body" : `${erased} bodies`} erased`;
+  const bodies = erased === 0 || typeof erased !== "number" ? "" : `; ${counted(erased, "body", "bodies")} erased`;
   return `${actor} has a checkpoint at event ${typeof seq === "number" ? seq : "?"}, head ${textOrElse(head, "?").slice(0, 12)}, ${signed === true ? "signed" : "not signed"}${bodies}.`;
 };

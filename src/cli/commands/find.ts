@@ -12,13 +12,13 @@ import {
   type Store,
   type StoredIndex,
 } from "../../core/contract/index.ts";
-import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../../core/contract/internal.ts";
+import { counted, INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../../core/contract/internal.ts";
 import { type Target, addTargetOptions, clusterTarget } from "../actor-options.ts";
 import { CommandError, EXIT, notFound, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
 import { reportsLostLog } from "../lost-log.ts";
 import { wholeNumber } from "../option-parsers.ts";
-import { counted, output, short, table } from "../output.ts";
+import { output, short, table } from "../output.ts";
 
 export const register = (program: Command): void => {
   addTargetOptions(

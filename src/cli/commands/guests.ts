@@ -4,8 +4,9 @@ import { isJsonObject, isList, type JsonObject } from "../../core/contract/index
 import { type CommonOptions, addCommonOptions } from "../actor-options.ts";
 import { CommandError, EXIT } from "../command-error.ts";
 import { runOperation } from "../run-operation.ts";
-import { counted, output, short } from "../output.ts";
+import { output, short } from "../output.ts";
 import { replayText } from "./replay.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 const runGuestOperation = async (options: CommonOptions, op: string, args: JsonObject = {}): Promise<JsonObject> => {
   const done = await runOperation(options, op, args);

@@ -4,9 +4,10 @@ import type { Command } from "commander";
 import { isJsonObject, isList } from "../../core/contract/index.ts";
 import { moduleOption, type Target, addTargetOptions, type WriteOptions } from "../actor-options.ts";
 import { CommandError, EXIT } from "../command-error.ts";
-import { counted, output, table } from "../output.ts";
+import { output, table } from "../output.ts";
 import { runOperation } from "../run-operation.ts";
 import { cell, openIndexes } from "./find.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 export const register = (program: Command): void => {
   const index = program.command("index").description("Indexes over the contents of actors: list, rebuild, verify.");
@@ -72,6 +73,6 @@ const verify = async (names: readonly string[], options: WriteOptions): Promise<
     throw new CommandError(
       EXIT.unverified,
       "INDEX_FLAWED",
-      `${counted(flawed, "row")} differ from the states: run "troupe index rebuild".`,
+      `${counted(flawed, "row differs", "rows differ")} from the states: run "troupe index rebuild".`,
     );
 };

@@ -13,8 +13,9 @@ import {
 } from "../actor-options.ts";
 import { usage } from "../command-error.ts";
 import { openReader } from "../open-store.ts";
-import { counted, output, table } from "../output.ts";
+import { output, table } from "../output.ts";
 import { runOperation } from "../run-operation.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 export const register = (program: Command): void => {
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");

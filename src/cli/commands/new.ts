@@ -6,11 +6,11 @@ import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpath
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { didYouMean } from "../../core/contract/internal.ts";
+import { counted, didYouMean } from "../../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { whyUnwritable } from "../files.ts";
 import { PACKAGE } from "../installed-packages.ts";
-import { counted, output, paint } from "../output.ts";
+import { output, paint } from "../output.ts";
 
 export const TEMPLATES = {
   actor: "a stateful actor: a shopping list",

@@ -1,14 +1,14 @@
 // Owns: `troupe prune`, page by page, by the running server or on the store. Does not own: which actors can be pruned (core/engine).
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ActorId, type Ended, isJsonObject, isList, type Json, systemClock } from "../../core/contract/index.ts";
-import { isTexts, omitUndefined } from "../../core/contract/internal.ts";
+import { counted, isTexts, omitUndefined } from "../../core/contract/internal.ts";
 import type { Pruned, Pruning } from "../../core/engine/index.ts";
 import { parseActorId, type CommonOptions, addCommonOptions } from "../actor-options.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory, unreadableActors } from "../data-directory.ts";
 import { reportsLostLog } from "../lost-log.ts";
 import { parseAge, parseUtcTime } from "../option-parsers.ts";
-import { counted, output, table } from "../output.ts";
+import { output, table } from "../output.ts";
 import { runOperation } from "../run-operation.ts";
 
 interface Options extends CommonOptions {

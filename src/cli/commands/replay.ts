@@ -1,13 +1,13 @@
 // Owns: `troupe replay`, and the sentences about turns and calls that ran again. Does not own: running them (bridges/operate).
 import type { Command } from "commander";
 import type { ActorId, Behaviour, JsonObject } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import { counted, kindOf } from "../../core/contract/internal.ts";
 import { resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { CommandError, EXIT, noActor, usage } from "../command-error.ts";
 import { type LoadedModules, withModules } from "../load-modules.ts";
 import { openReader, type Reader } from "../open-store.ts";
 import { eventNumber } from "../option-parsers.ts";
-import { counted, output, short, visible } from "../output.ts";
+import { output, short, visible } from "../output.ts";
 
 interface ReplayOptions extends Target {
   readonly to?: number;

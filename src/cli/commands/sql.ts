@@ -2,11 +2,11 @@
 import { text as textOf } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import type { Behaviour, Json, Sql, SqlResult } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { counted, omitUndefined } from "../../core/contract/internal.ts";
 import { type Target, addDirectoryOptions } from "../actor-options.ts";
 import { usage } from "../command-error.ts";
 import { wholeNumber } from "../option-parsers.ts";
-import { counted, output, printLine, table } from "../output.ts";
+import { output, printLine, table } from "../output.ts";
 
 interface SqlOptions extends Target {
   readonly csv?: boolean;

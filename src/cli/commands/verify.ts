@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import { actorsOf } from "../../bridges/operate/paging.ts";
 import type { Verdict } from "../../core/chain/index.ts";
 import { type ActorId, isJsonObject, type Receipt, type StoreError } from "../../core/contract/index.ts";
-import { omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
+import { counted, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
 import { parseActorId, resolveActor, type Target, addTargetOptions } from "../actor-options.ts";
 import { CommandError, EXIT, noActor, usage } from "../command-error.ts";
 import { readTextFile } from "../files.ts";
 import { openReader } from "../open-store.ts";
 import { nonEmptyPath } from "../option-parsers.ts";
-import { counted, oneLine, output, paint } from "../output.ts";
+import { oneLine, output, paint } from "../output.ts";
 
 interface VerifyOptions extends Target {
   readonly receipt?: readonly Receipt[];
@@ -53,7 +53,7 @@ const publicKeyIn = (path: string): KeyObject => {
 
 const verdictText = (id: ActorId, verdict: Verdict): string =>
   verdict.flaw === undefined
-    ? `${paint("green", "sound")}  ${id}  ${verdict.events} events, head ${(verdict.head ?? "").slice(0, 12)}${verdict.erased > 0 ? `, ${verdict.erased} bodies erased` : ""}${verdict.signedSeq === undefined ? "" : `, signed at ${verdict.signedSeq}`}`
+    ? `${paint("green", "sound")}  ${id}  ${counted(verdict.events, "event")}, head ${(verdict.head ?? "").slice(0, 12)}${verdict.erased > 0 ? `, ${counted(verdict.erased, "body", "bodies")} erased` : ""}${verdict.signedSeq === undefined ? "" : `, signed at ${verdict.signedSeq}`}`
     : `${paint("red", "broken")} ${id}  event ${verdict.flaw.seq}: ${oneLine(verdict.flaw.message)} (${verdict.flaw.code})`;
 
 const verifyChains = async (actor: string | undefined, { receipt: allReceipts = [], ...options }: VerifyOptions): Promise<void> => {

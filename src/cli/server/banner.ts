@@ -1,8 +1,8 @@
 // Owns: what a person reads when a server is ready. Does not own: the JSON line for programs (commands/serve.ts).
 import type { Catalogue } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { counted, omitUndefined } from "../../core/contract/internal.ts";
 import type { LoadedModule } from "../load-modules.ts";
-import { counted, type Painter, shellWord } from "../output.ts";
+import { type Painter, shellWord } from "../output.ts";
 import { type KindCount, type NodeAddress, SERVE_THEM_TOO } from "./backend.ts";
 import type { Addresses } from "./listeners.ts";
 
@@ -114,8 +114,8 @@ const contents = (parts: readonly LoadedModule[], { theater, theaterTcp }: Addre
     prompts: 0,
   };
   const what = [
-    ...(kinds.length > 0 ? [counted(kinds.length, "kind", " of actors")] : []),
-    ...(indexes.length > 0 ? [indexes.length === 1 ? "1 index" : `${indexes.length} indexes`] : []),
+    ...(kinds.length > 0 ? [counted(kinds.length, "kind of actors", "kinds of actors")] : []),
+    ...(indexes.length > 0 ? [counted(indexes.length, "index", "indexes")] : []),
     ...(sources.length > 0 ? [counted(sources.length, "source")] : []),
   ];
   const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(immediateCatalogue)];
@@ -127,9 +127,8 @@ const contents = (parts: readonly LoadedModule[], { theater, theaterTcp }: Addre
   const actors = `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;
   // Their tools are not counted, since the configuration decides how many are exposed.
   const capabilities = parts.reduce((sum, part) => sum + part.capabilities.length, 0);
-  const more = capabilities === 1 ? "1 capability" : `${capabilities} capabilities`;
   const besides = [
-    ...(capabilities === 0 ? [] : [more]),
+    ...(capabilities === 0 ? [] : [counted(capabilities, "capability", "capabilities")]),
     ...(theater === undefined && theaterTcp === undefined ? [] : ["WebAssembly guests"]),
   ];
   return [actors, joined(besides)].filter((one) => one !== "").join(", and ");

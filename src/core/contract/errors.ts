@@ -130,6 +130,9 @@ export function choicesMessage(allowed: readonly string[]): string {
   return `must be one of ${listed}${more}`;
 }
 
+/** A number of things in a sentence: `1 body`, `2 bodies`. Default plural: with an s. */
+export const counted = (count: number, one: string, several = `${one}s`): string => `${count} ${count === 1 ? one : several}`;
+
 /** The name of a thrown error, without its message, which may contain private data. */
 export function nameOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;

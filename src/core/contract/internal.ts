@@ -16,7 +16,7 @@ export {
   scopesOf,
   withScopes,
 } from "./mcp.ts";
-export { authorPlace, choicesMessage, classOf, hasBegun, nameOf, shapeOf, unavailableMessage, withoutId } from "./errors.ts";
+export { authorPlace, choicesMessage, classOf, counted, hasBegun, nameOf, shapeOf, unavailableMessage, withoutId } from "./errors.ts";
 export {
   BEGIN_ACTION,
   compareIds,

@@ -22,7 +22,7 @@ import {
   needsSnapshot,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
-import { omitUndefined } from "../contract/internal.ts";
+import { counted, omitUndefined } from "../contract/internal.ts";
 import { LazySnapshot, MemoryEvent } from "./lazy-heads.ts";
 
 const NONE: readonly number[] = [];
@@ -108,7 +108,7 @@ export class ActorState implements Base {
     const { restart } = this.extra.policy;
     const { times, fails } = afterCrash(this.crashes, now, restart);
     this.#failures = { crashes: times, why: this.why };
-    return fails ? `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms` : undefined;
+    return fails ? `it crashed ${counted(times.length, "time")} within ${restart?.withinMs ?? 0} ms` : undefined;
   }
 
   fail(why: EngineError): void {

@@ -12,6 +12,7 @@ import { damaged } from "./store-errors.ts";
 import { int, maybeInt, text } from "./columns.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { causeOf, MAX_EFFECTS, wholeNumber } from "./rules.ts";
+import { counted } from "../contract/internal.ts";
 
 const BACK = 64;
 const FAR = 4_096;
@@ -307,13 +308,11 @@ export function unlinkedEvents(database: DatabaseSync, limit: number): readonly 
   return [
     ...missing.map(
       ({ pk, n }) =>
-        `${events(int(n))} of actor number ${int(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned. An export leaves them out.`,
+        `${counted(int(n), "event")} of actor number ${int(pk)}, whose row is missing: it was deleted, or its chain was damaged when it was pruned. An export leaves them out.`,
     ),
     ...putBack.map(({ kind, key, last, highest, twice }) => {
       const lost = Math.max(0, int(highest) - int(last)) + int(twice);
-      return `${events(lost)} of ${text(kind)}/${text(key)} that its chain does not lead to: its row was put back to an earlier event.`;
+      return `${counted(lost, "event")} of ${text(kind)}/${text(key)} that its chain does not lead to: its row was put back to an earlier event.`;
     }),
   ].slice(0, limit);
 }
-
-const events = (n: number): string => (n === 1 ? "1 event" : `${n} events`);

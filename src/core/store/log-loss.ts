@@ -22,7 +22,7 @@ import {
 import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isJsonObject, StoreError } from "../contract/index.ts";
-import { omitUndefined } from "../contract/internal.ts";
+import { counted, omitUndefined } from "../contract/internal.ts";
 import { SyncRecord } from "./checkpointer.ts";
 import { pragma } from "./database.ts";
 import { recordOf } from "./lock.ts";
@@ -290,7 +290,7 @@ function lossOf(path: string, event: LogLoss["event"], frames?: number, commits?
         : "its log is damaged or was cut";
   const count = [
     ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),
-    ...(commits === undefined ? [] : [`at least ${commits} commits lie behind the damage`]),
+    ...(commits === undefined ? [] : [`at least ${counted(commits, "commit lies", "commits lie")} behind the damage`]),
   ];
   const message = `The server before was killed, and ${how} (${log}): turns it acknowledged last ${count.length === 0 ? "may be missing" : `are missing; ${count.join(", ")}`}. Restore the log with the store of that time, or go on without them; then remove ${basename(alarm)} next to it, which keeps this until then.`;
   return { event, log, alarm, ...omitUndefined({ frames, commits }), message };

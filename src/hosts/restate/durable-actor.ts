@@ -32,7 +32,7 @@ import {
   type Turn,
   type Work,
 } from "../../core/contract/index.ts";
-import { invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
+import { counted, invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, sendMessage, sendTimers, type StopOptions } from "./commit.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -427,7 +427,7 @@ export class DurableActor {
       if (restart !== undefined) {
         const now = await this.#now(context);
         const { times, fails } = afterCrash(health.times, now, restart);
-        const why = `it crashed ${times.length} times within ${restart.withinMs} ms`;
+        const why = `it crashed ${counted(times.length, "time")} within ${restart.withinMs} ms`;
         const next: StoredActor = { ...stored, health: { times, ...(fails ? { why } : {}) } };
         context.set(ACTOR_KEY, storedActorText(next));
         const { seq, head } = stored;

@@ -11,7 +11,7 @@ import {
   type OptionRule,
   TEXTS,
 } from "../../core/contract/index.ts";
-import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
+import { counted, ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
 import { METHOD_NOT_FOUND, RpcError, faultOf } from "./failures.ts";
 
 type Ask = (method: string, params: JsonObject) => Promise<JsonObject>;
@@ -112,7 +112,7 @@ async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault
     const next = page["nextCursor"];
     if (typeof next !== "string") return entries;
     if (seen.has(next) || seen.size >= 1_000 || entries.length >= maxListed) {
-      fault(new Error(`${method} does not end: what comes after ${entries.length} entries is left out.`));
+      fault(new Error(`${method} does not end: what comes after ${counted(entries.length, "entry", "entries")} is left out.`));
       return entries;
     }
     cursor = next;

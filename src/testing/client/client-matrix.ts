@@ -6,6 +6,7 @@ import type { TestClient } from "./client.ts";
 import type { TestClientOptions } from "./conversation.ts";
 import { callToolRequest, type Definition, objectIn } from "./messages.ts";
 import { RequestError } from "./server-faults.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 /** A problem for one type of client. */
 export interface Finding {
@@ -156,7 +157,7 @@ const slowReader: ClientCheck = async (context) => {
   const sent = Math.max(slow.notifications.all.length, ...streams.map(({ frames }) => frames.length));
   if (sent > MAX_SENT)
     context.find(
-      `${sent} messages were sent to a client that does not read: remember that something changed, not each change, until its channel is ready.`,
+      `${counted(sent, "message was", "messages were")} sent to a client that does not read: remember that something changed, not each change, until its channel is ready.`,
     );
   slow.resumeReading();
 };

@@ -1,6 +1,7 @@
 // Owns: one HTTP request of a test client, its answer, and the events of a streamed one. Does not own: what is sent (connection.ts).
 import type { Answer, Caller, Channel, Exchange, Gateway } from "../../core/contract/index.ts";
 import { isReply, parsed, type TestReply } from "./messages.ts";
+import { counted } from "../../core/contract/internal.ts";
 
 /** One request of a test client, for its server: an exchange that also has all headers. */
 export interface TestExchange extends Exchange {
@@ -156,7 +157,9 @@ export async function replyOf(call: HttpCall): Promise<TestReply> {
     const message = parsed(text);
     if (isReply(message)) return message;
   }
-  const came = streamed ? `${texts.length} events without one` : `status ${status}, ${body === "" ? "no body" : body.slice(0, 500)}`;
+  const came = streamed
+    ? `${counted(texts.length, "event")} without one`
+    : `status ${status}, ${body === "" ? "no body" : body.slice(0, 500)}`;
   throw new Error(`No JSON-RPC response came: ${came}. For what is none, use \`http\`.`);
 }
 

@@ -4,7 +4,7 @@ import { ActorLink, EventLink } from "../../ui/actor-link.tsx";
 import { Fact, Facts } from "../../ui/facts.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { duration, Time } from "../../ui/time.tsx";
+import { counted, duration, Time } from "../../ui/time.tsx";
 import { useSignal } from "@preact/signals";
 import { Links } from "./links.tsx";
 import { Mailbox } from "./mailbox.tsx";
@@ -43,11 +43,13 @@ export function RelationsTab({ actor }: ActorTabProps) {
       <section>
         <h2>Mailbox</h2>
         <Facts>
-          <Fact name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Fact>
+          <Fact name="Waiting">
+            {queued === undefined ? <span class="dim">this engine does not say</span> : counted(queued, "message")}
+          </Fact>
           <Fact name="Replies to send">{pending.toLocaleString()}</Fact>
           <Fact name="Committed">
             <span title="What only reads leaves no event, and is not counted; nor is a refusal without a record">
-              {count(messageCount, "message")}
+              {counted(messageCount, "message")}
             </span>
           </Fact>
           <Fact name="Last committed">
@@ -83,8 +85,6 @@ export function RelationsTab({ actor }: ActorTabProps) {
     </div>
   );
 }
-
-const count = (n: number, what: string): string => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;
 
 const TIMER_COLUMNS = [
   { head: "Name", cell: ({ name }: TimerRow) => (name === "" ? <span class="dim">its expiry</span> : <code>{name}</code>) },

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { useParameter } from "../../page-state.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { Table } from "../../ui/table.tsx";
-import { duration } from "../../ui/time.tsx";
+import { counted, duration } from "../../ui/time.tsx";
 import { type Causes, offset, type Step } from "./model.ts";
 import { useRoving } from "./roving.ts";
 import type { ViewProps } from "./view.ts";
@@ -99,7 +99,9 @@ function Bar({
           <i class="work" style={{ left: percent(from), width: percent(scale.place(toMs) - from) }} />
         )}
       </span>
-      <span class="took">{letter ? (attempts > 0 ? `✕ after ${attempts} tries` : "✕ dead letter") : offset(fromMs)}</span>
+      <span class="took">
+        {letter ? (attempts > 0 ? `✕ after ${counted(attempts, "try", "tries")}` : "✕ dead letter") : offset(fromMs)}
+      </span>
     </button>
   );
 }

@@ -15,7 +15,7 @@ import { JsonTree } from "../../ui/json-tree.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { guestStatus } from "./status.ts";
 import { ErrorNote, Loaded } from "../../ui/states.tsx";
-import { bytes, duration, Time } from "../../ui/time.tsx";
+import { counted, bytes, duration, Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 
 export function Guest({
@@ -117,7 +117,7 @@ function Checked({ check: { run, mismatches, more, taken } }: { readonly check: 
     <div class="checked" role="status">
       <p>
         <Badge word={mismatches.length === 0 ? "ok" : "error"} /> {run.toLocaleString()} {run === 1 ? "call was" : "calls were"} run again.{" "}
-        {mismatches.length === 0 ? "All did what was recorded." : `${(mismatches.length + more).toLocaleString()} differences:`}
+        {mismatches.length === 0 ? "All did what was recorded." : `${counted(mismatches.length + more, "difference")}:`}
       </p>
       {mismatches.length === 0 ? null : <JsonTree value={mismatches.map((one) => ({ ...one }))} label="Differences" />}
       {left.length === 0 ? null : (

@@ -5,6 +5,7 @@ import { ConsoleBadge, RequestCount, WAITING } from "../../ui/client.tsx";
 import { ranMs, SlowBar, Waited } from "../../ui/slow-bar.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { counted } from "../../ui/time.tsx";
 
 export function Clients({ clients }: { readonly clients: readonly ClientShape[] }) {
   const most = Math.max(0, ...clients.map(ranMs));
@@ -58,6 +59,4 @@ export function Clients({ clients }: { readonly clients: readonly ClientShape[] 
 const STATELESS = "2026-07-28";
 
 const openText = ({ revision, sessions, streams }: ClientShape): string =>
-  [revision >= STATELESS ? "no session" : count(sessions, "session"), streams === 0 ? [] : count(streams, "stream")].flat().join(", ");
-
-const count = (n: number, what: string): string => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;
+  [revision >= STATELESS ? "no session" : counted(sessions, "session"), streams === 0 ? [] : counted(streams, "stream")].flat().join(", ");

@@ -4,7 +4,7 @@ import { Link } from "wouter-preact";
 import type { Overview } from "../../../../src/bridges/console/shapes.ts";
 import { type SampledFigures, samples } from "../../figures-history.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
-import { bytes, duration, Until } from "../../ui/time.tsx";
+import { counted, bytes, duration, Until } from "../../ui/time.tsx";
 
 const count = (value: number): string => value.toLocaleString();
 
@@ -22,7 +22,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
         label="Turns per second"
         value={count(figures.turnsPerSecond)}
         line={history((one) => one.turnsPerSecond)}
-        more={`${count(figures.requestsPerSecond)} requests/s`}
+        more={`${counted(figures.requestsPerSecond, "request")}/s`}
       />
       <Card
         label="Latency, median"
@@ -44,7 +44,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
           label="Clients"
           value={count(clientsIn(figures) ?? 0)}
           line={history(clientsIn)}
-          more={`${count(figures.sessions ?? 0)} with a session · ${count(figures.streams ?? 0)} streams`}
+          more={`${count(figures.sessions ?? 0)} with a session · ${counted(figures.streams ?? 0, "stream")}`}
           to="/sessions"
         />
       )}
@@ -74,7 +74,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
         label="Faults"
         value={count(figures.faults)}
         line={history((one) => one.faults)}
-        more={`${count(figures.slowTurns)} slow ${figures.slowTurns === 1 ? "turn" : "turns"}`}
+        more={counted(figures.slowTurns, "slow turn")}
         to="/doctor"
       />
       <Card
@@ -88,7 +88,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
           label="Disk"
           value={bytes(disk.bytes)}
           line={history((one) => one.disk?.bytes)}
-          more={disk.backlogPages === undefined ? undefined : `${count(disk.backlogPages)} pages to write back`}
+          more={disk.backlogPages === undefined ? undefined : `${counted(disk.backlogPages, "page")} to write back`}
         />
       )}
       <Card label="Longest pause" value={duration(figures.loopMs)} line={history((one) => one.loopMs)} more="event loop, last minute" />

@@ -10,6 +10,7 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { listChanges, lists, status } from "./connection.ts";
 import { callPath, exported, forget, importCalls, saved, type SavedCall } from "./saved.ts";
+import { counted } from "../../ui/time.tsx";
 
 interface Item {
   readonly key: string;
@@ -144,7 +145,10 @@ const whatOf = (offer: JsonObject): string => textIn(offer, "title") ?? textIn(o
 function Saved() {
   const load = async (file: File): Promise<void> => {
     const count = importCalls(await file.text());
-    toast(count === undefined ? "That file has no saved calls." : `${count} calls were imported.`, count === undefined ? "failed" : "done");
+    toast(
+      count === undefined ? "That file has no saved calls." : `${counted(count, "call was", "calls were")} imported.`,
+      count === undefined ? "failed" : "done",
+    );
   };
   return (
     <div class="offers-list">

@@ -5,6 +5,7 @@ import type { Codec } from "../wire/codec.ts";
 import { Connection, type ConnectionEvents } from "./connection.ts";
 import { ConnectionError } from "./errors.ts";
 import type { RemoteLimits, Settings } from "./options.ts";
+import { counted } from "../../../core/contract/internal.ts";
 
 /** Settles after that time or when aborted, whichever comes first. */
 export function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
@@ -151,7 +152,7 @@ export class Dialer {
     if (!this.#isUnreachable) log("warning", { event: "theater-unreachable", server, why: error.why });
     this.#isUnreachable = true;
     if (error.why === "silent") return new StageError("CommunicationError", error.message, { cause: error });
-    const sentence = `${error.message} It was tried ${limits.attempts} times: see that the server runs and try again.`;
+    const sentence = `${error.message} It was tried ${counted(limits.attempts, "time")}: see that the server runs and try again.`;
     return new StageError("CommunicationError", sentence, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import type { CommandClient } from "./command-client.ts";
 import type { AnswerTo } from "./connection.ts";
 import type { Settings } from "./options.ts";
 import { actorNotFound, isNotFound } from "./errors.ts";
+import { counted } from "../../../core/contract/internal.ts";
 
 type ChainAnswer = AnswerTo<"GetActorEvents"> | undefined;
 type SendQuery = (query: EventQuery) => Promise<ChainAnswer>;
@@ -145,7 +146,7 @@ export class RemoteEvents {
       searched += found.filter((one) => one === "none").length;
     }
     if (searched === actors.length || this.#reader.cannotRead) return undefined;
-    const sentence = `Of ${actors.length} actors at ${server} ${searched} were searched for the event ${id}, and none of them has it: read the events of the actor it is of instead.`;
+    const sentence = `Of ${counted(actors.length, "actor")} at ${server} ${searched} were searched for the event ${id}, and none of them has it: read the events of the actor it is of instead.`;
     throw new StageError(tried < actors.length ? "Timeout" : "CommunicationError", sentence);
   }
 

@@ -9,6 +9,7 @@ import { ModuleCache } from "./module-cache.ts";
 import { type WorkerExit, type WorkerEvents, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
 import { tooLong } from "./worker-protocol.ts";
 import { Watchdog } from "./cpu-limit.ts";
+import { counted } from "../../../core/contract/internal.ts";
 
 /** Each memory reserves 10 GB of address space, and a process has 128 TB. */
 const MAX_MEMORIES = 10_000;
@@ -78,7 +79,7 @@ const workerDied = (why: string): string => `The guest's worker died while it co
 const lostAfterEffect = (why: string): string =>
   `Its worker ended after the host had done something for this call that lasts: ${why}. See what was done before it is asked again.`;
 const retriedTooOften = (times: number, why: string): string =>
-  `Its worker ended under it ${times} times, the last time because: ${why}. Ask again later.`;
+  `Its worker ended under it ${counted(times, "time")}, the last time because: ${why}. Ask again later.`;
 const closedError = (): EngineError =>
   new EngineError("DRAINING", "The sandbox is closed: its guests run no more. Ask again after the restart.");
 

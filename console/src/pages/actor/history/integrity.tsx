@@ -8,6 +8,7 @@ import { useOperation } from "../../../operation.ts";
 import { Progress } from "../../../ui/progress.tsx";
 import { ErrorNote } from "../../../ui/states.tsx";
 import { ReceiptForm } from "./receipt.tsx";
+import { counted } from "../../../ui/time.tsx";
 
 /** Longer histories are verified on request. */
 const AT_ONCE = 5_000;
@@ -90,8 +91,8 @@ export function Integrity({ actor, open }: { readonly actor: ActorDetail; readon
                   ✓ verified
                 </span>{" "}
                 <span>
-                  {check.seq.toLocaleString()} {check.seq === 1 ? "event" : "events"}, hashes computed in this page
-                  {check.erased === 0 ? "" : `; ${check.erased.toLocaleString()} bodies were erased`}
+                  {counted(check.seq, "event")}, hashes computed in this page
+                  {check.erased === 0 ? "" : `; ${counted(check.erased, "body was", "bodies were")} erased`}
                 </span>
               </>
             ) : (
@@ -125,7 +126,7 @@ function ServerVerdict({ result: { ok, events, flaws }, open }: { readonly resul
   if (ok)
     return (
       <p>
-        <span class="badge good">✓ verified</span> by the server: {events.toLocaleString()} events.
+        <span class="badge good">✓ verified</span> by the server: {counted(events, "event")}.
       </p>
     );
   return (

@@ -3,11 +3,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fromAgenticService } from "../src/bridges/agentic/index.ts";
-import { recordLive } from "../src/bridges/console/index.ts";
+import { consoleFor, recordLive, sqliteSql } from "../src/bridges/console/index.ts";
 import { serve } from "../src/bridges/embed/index.ts";
-import { foreignServers, packetClient, packetEndpoints, PacketFlow, searchIndex } from "../src/bridges/packet/index.ts";
-import { remoteStage, serveTheater, theaterFace } from "../src/bridges/theater/index.ts";
-import { createGuests, createSandbox } from "../src/bridges/wasm/index.ts";
+import {
+  capabilitySource,
+  foreignServers,
+  McpTunnel,
+  packetClient,
+  packetEndpoints,
+  PacketFlow,
+  searchIndex,
+} from "../src/bridges/packet/index.ts";
+import { EngineStage, remoteStage, saveChains, serveTheater, theaterFace } from "../src/bridges/theater/index.ts";
+import { createComponentReader, createGuests, createSandbox, ManifestFinder } from "../src/bridges/wasm/index.ts";
 import { LocalEngine } from "../src/core/engine/index.ts";
 import {
   memoryContents,
@@ -27,6 +35,17 @@ import { fromMcpServer } from "../src/mcp/mount/index.ts";
 import { createServer, serveActors } from "../src/mcp/server/index.ts";
 import { registry } from "../src/mcp/source/index.ts";
 import { authenticator, serveHttp, serveStdio, serveTcp, webHandler } from "../src/mcp/transport/index.ts";
+import {
+  clientMatrix,
+  recordTranscript,
+  remoteServer,
+  replayTranscript,
+  TestClient,
+  testActor,
+  testServer,
+  torture,
+} from "../src/testing/index.ts";
+import { packetTest } from "../src/testing/packets/index.ts";
 
 const key = { name: "ann", sha256: "0".repeat(64) };
 
@@ -70,6 +89,23 @@ const MISSPELT: readonly (readonly [of: string, misspelt: string, meant: string,
   ["sqliteSessionStores", "busyMS", "busyMs", (options) => Reflect.apply(sqliteSessionStores, undefined, [options])],
   ["mendedSessionStores", "onDamages", "onDamage", (options) => Reflect.apply(mendedSessionStores, undefined, [options])],
   ["memorySessionStore", "session", "sessions", (options) => Reflect.apply(memorySessionStore, undefined, [options])],
+  ["testServer", "seeds", "seed", (options) => Reflect.apply(testServer, undefined, [[], options])],
+  ["A test client", "scope", "scopes", (options) => Reflect.construct(TestClient, [registry({}), options])],
+  ["testActor", "keys", "key", (options) => Reflect.apply(testActor, undefined, [{}, options])],
+  ["torture", "seeds", "seed", (options) => Reflect.apply(torture, undefined, [options])],
+  ["clientMatrix", "call", "calls", (options) => Reflect.apply(clientMatrix, undefined, [() => undefined, options])],
+  ["remoteServer", "header", "headers", (options) => Reflect.apply(remoteServer, undefined, ["http://127.0.0.1:1/mcp", options])],
+  ["recordTranscript", "names", "name", (options) => Reflect.apply(recordTranscript, undefined, [{}, options])],
+  ["replayTranscript", "callers", "caller", (options) => Reflect.apply(replayTranscript, undefined, [{}, {}, options])],
+  ["packetTest", "users", "user", (options) => Reflect.apply(packetTest, undefined, [options])],
+  ["capabilitySource", "exposes", "expose", (options) => Reflect.apply(capabilitySource, undefined, [options])],
+  ["McpTunnel", "session", "sessions", (options) => Reflect.construct(McpTunnel, [options])],
+  ["consoleFor", "tokens", "token", (options) => Reflect.apply(consoleFor, undefined, [options])],
+  ["sqliteSql", "kind", "kinds", (options) => Reflect.apply(sqliteSql, undefined, [options])],
+  ["EngineStage", "guest", "guests", (options) => Reflect.construct(EngineStage, [options])],
+  ["saveChains", "directry", "directory", (options) => Reflect.apply(saveChains, undefined, [options])],
+  ["createComponentReader", "content", "contents", (options) => Reflect.apply(createComponentReader, undefined, [options])],
+  ["ManifestFinder", "close", "closed", (options) => Reflect.construct(ManifestFinder, [options])],
   ["memoryStreamStore", "totalByte", "totalBytes", (options) => Reflect.apply(memoryStreamStore, undefined, [options])],
 ];
 

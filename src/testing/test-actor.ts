@@ -16,21 +16,24 @@ import {
   rolesByKind,
   storedViewer,
 } from "../core/chain/internal.ts";
-import type {
-  ActorId,
-  Behaviour,
-  ChainEvent,
-  Context,
-  Json,
-  Message,
-  Outgoing,
-  Reply,
-  Row,
-  Surface,
-  Turn,
-  Viewer,
-  Wake,
-  Work,
+import {
+  checkOptions,
+  type OptionTable,
+  FUNCTION,
+  type ActorId,
+  type Behaviour,
+  type ChainEvent,
+  type Context,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Reply,
+  type Row,
+  type Surface,
+  type Turn,
+  type Viewer,
+  type Wake,
+  type Work,
 } from "../core/contract/index.ts";
 import { twice } from "./purity.ts";
 import { finite } from "./simulated-clock.ts";
@@ -50,6 +53,8 @@ export interface TestActorOptions<S> {
   /** Replies to what work calls. Default: a refusal with the code `UNKNOWN`. */
   readonly call?: (message: Outgoing) => Reply | Promise<Reply>;
 }
+
+const OPTIONS: OptionTable<TestActorOptions<unknown>> = { key: true, viewer: true, state: true, start: true, at: true, call: FUNCTION };
 
 /** What a message has beyond its action and arguments. */
 export type MessageParts = Partial<Omit<Message, "viewer">> & { readonly viewer?: Viewer };
@@ -117,6 +122,7 @@ const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKno
  * ```
  */
 export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<S> = {}): TestActor<S> {
+  checkOptions("testActor", options, OPTIONS);
   const pure = twice(behaviour);
   const kind = kindFrom(pure);
   const key = options.key ?? "main";

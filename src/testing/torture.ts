@@ -1,6 +1,8 @@
 // Owns: concurrent callers against an engine whose store fails and crashes, and the checks of its chains. Does not own: faults (faulty-store.ts).
 import assert from "node:assert/strict";
 import {
+  checkOptions,
+  type OptionTable,
   type ActorId,
   type Behaviour,
   type ChainEvent,
@@ -341,6 +343,19 @@ export interface TortureOptions {
   readonly callsEach?: number;
 }
 
+const OPTIONS: OptionTable<TortureOptions> = {
+  seed: true,
+  store: true,
+  reopen: true,
+  open: true,
+  kinds: true,
+  workload: true,
+  check: true,
+  verify: true,
+  callers: true,
+  callsEach: true,
+};
+
 /** The result of `torture`. */
 export interface Tortured {
   readonly crashes: number;
@@ -425,6 +440,7 @@ const MOST_STARTS = 100;
  * ```
  */
 export async function torture(options: TortureOptions): Promise<Tortured> {
+  checkOptions("torture", options, OPTIONS);
   let faulty: FaultyStore | undefined;
   // Not `settle`, which looks at the files of the whole process: what others do there must not change when the clock moves.
   const settled = async (): Promise<void> => {

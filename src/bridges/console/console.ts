@@ -2,6 +2,8 @@
 
 import { sameBytes, sha256Hex, utf8Of } from "../../core/platform/index.ts";
 import {
+  checkOptions,
+  type OptionTable,
   type Answer,
   type HttpMount,
   isJsonObject,
@@ -35,6 +37,30 @@ export interface ConsoleOptions extends ConsoleData {
    */
   readonly token?: string;
 }
+
+const OPTIONS: OptionTable<ConsoleOptions> = {
+  about: true,
+  reader: true,
+  running: true,
+  operate: true,
+  live: true,
+  sql: true,
+  settings: true,
+  unserved: true,
+  packets: true,
+  guests: true,
+  failures: true,
+  disk: true,
+  errorPage: true,
+  edit: true,
+  viewerToken: true,
+  onFault: true,
+  now: true,
+  entropy: true,
+  path: true,
+  assets: true,
+  token: true,
+};
 
 /** The scope that it needs where the server authenticates callers. */
 const OPERATE = "troupe:operate";
@@ -71,6 +97,7 @@ const STATUS: Readonly<Record<string, number>> = {
  * have no data; nor do the documents of apps, whose addresses only the page knows.
  */
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
+  checkOptions("consoleFor", options, OPTIONS);
   const { path = "/console", assets, token } = options;
   if (options.running !== undefined) options.live?.serves(options.running);
   // It stores failures from now on, whether or not a page is opened.

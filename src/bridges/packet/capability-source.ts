@@ -1,6 +1,9 @@
 // Owns: capabilities as an MCP source: tools, calls of them, and resources of capabilities and actors.
 //   Does not own: the schemas of tools (mcp-tools.ts), notification of actors' changes (actor-watch.ts).
 import {
+  checkOptions,
+  type OptionTable,
+  FUNCTION,
   CONTENT,
   type CallOptions,
   type Catalogue,
@@ -43,11 +46,24 @@ export interface CapabilitySourceOptions extends ToolCallOptions {
   readonly log?: Log;
 }
 
+const OPTIONS: OptionTable<CapabilitySourceOptions> = {
+  capabilities: true,
+  actors: true,
+  run: true,
+  engine: true,
+  expose: true,
+  generate: true,
+  instructions: true,
+  log: FUNCTION,
+  toolTimeoutMs: true,
+};
+
 /**
  * Capabilities as an MCP source: tools, and resources that list capabilities and running actors. A call runs its capability as the viewer.
  * Throws `NAME_COLLISION` if two tools have one name. If that happens later, the earlier tool keeps the name.
  */
 export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable & { close(): void } {
+  checkOptions("capabilitySource", options, OPTIONS);
   const source = new CapabilitySource(options);
   describeSource(source, "the capabilities");
   return source;

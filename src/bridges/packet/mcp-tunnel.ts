@@ -1,6 +1,8 @@
 // Owns: MCP inside packets (`mcp_request`): one gateway connection per client session, its reuse and limits.
 //   Does not own: one connection (tunnel-connection.ts).
 import {
+  checkOptions,
+  type OptionTable,
   type Caller,
   type CancelSignal,
   type Clock,
@@ -28,6 +30,15 @@ export interface TunnelOptions {
   readonly timeoutMs?: number;
 }
 
+const OPTIONS: OptionTable<TunnelOptions> = {
+  gateway: true,
+  clock: true,
+  sessions: true,
+  sessionsEach: true,
+  idleMs: true,
+  timeoutMs: true,
+};
+
 /** Initializes sessions of legacy clients that never sent `initialize`, at the newest revision that has it. */
 const INITIALIZE_ID = "packetflow/initialize";
 const INITIALIZE: JsonObject = {
@@ -48,6 +59,7 @@ export class McpTunnel implements Closable {
   readonly #open: TunnelSessions;
 
   constructor(options: TunnelOptions) {
+    checkOptions("McpTunnel", options, OPTIONS);
     const { gateway, clock = systemClock, sessions = 1_000, sessionsEach = 32, idleMs = 5 * 60_000, timeoutMs = 60_000 } = options;
     this.#gateway = gateway;
     this.#clock = clock;

@@ -4,6 +4,9 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  checkOptions,
+  type OptionTable,
+  FUNCTION,
   type Behaviour,
   type CancelSignal,
   type Sql,
@@ -38,8 +41,11 @@ export interface SqliteSqlOptions {
   readonly memoryBytes?: number;
 }
 
+const OPTIONS: OptionTable<SqliteSqlOptions> = { directory: true, kinds: FUNCTION, timeoutMs: true, memoryBytes: true };
+
 /** SQL over the store in a data directory, next to the server that writes there. */
 export function sqliteSql(options: SqliteSqlOptions): Sql {
+  checkOptions("sqliteSql", options, OPTIONS);
   return new ProcessSql(options);
 }
 

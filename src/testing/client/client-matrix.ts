@@ -1,6 +1,6 @@
 // Owns: checks of a server by clients with the habits of real ones. Does not own: the clients (client.ts).
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../../core/contract/index.ts";
+import { checkOptions, type OptionTable, type JsonObject } from "../../core/contract/index.ts";
 import { settle } from "../simulated-clock.ts";
 import type { TestClient } from "./client.ts";
 import type { TestClientOptions } from "./conversation.ts";
@@ -20,6 +20,8 @@ export interface MatrixOptions {
   /** The calls that the clients make, some hundred times. Default: each tool that requires no arguments. */
   readonly calls?: readonly MatrixCall[];
 }
+
+const OPTIONS: OptionTable<MatrixOptions> = { calls: true };
 
 /**
  * Runs clients with the habits of real ones against a server, one type after the other, and returns the problems each has, as
@@ -54,6 +56,7 @@ export async function clientMatrix(
   makeClient: (options: TestClientOptions) => TestClient | Promise<TestClient>,
   options: MatrixOptions = {},
 ): Promise<readonly Finding[]> {
+  checkOptions("clientMatrix", options, OPTIONS);
   const found = new Map<string, Finding>();
   for (const [name, check] of Object.entries(checks)) {
     await using clients = new AsyncDisposableStack();

@@ -1,5 +1,5 @@
 // Owns: `TestClient`, the methods that tests call. Does not own: its requests (conversation.ts), its connection (connection.ts).
-import type { Closable, JsonObject } from "../../core/contract/index.ts";
+import { checkOptions, type OptionTable, FUNCTION, TEXTS, type Closable, type JsonObject } from "../../core/contract/index.ts";
 import { ClientConnection, type Notifications, type TestEra } from "./connection.ts";
 import { type CallMore, Conversation, type ServerUnderTest, type TestClientOptions } from "./conversation.ts";
 import { type Exchanging, type HttpCall, type HttpRequest, replyOf, TestStream } from "./http-call.ts";
@@ -19,6 +19,19 @@ import {
   type ToolResult,
 } from "./messages.ts";
 import { toolsOf } from "./tool-calls.ts";
+
+const OPTIONS: OptionTable<TestClientOptions> = {
+  era: true,
+  revision: true,
+  principal: true,
+  scopes: TEXTS,
+  claims: true,
+  answers: true,
+  listen: true,
+  headers: true,
+  info: true,
+  onCall: FUNCTION,
+};
 
 /**
  * An MCP client in the test's process, without sockets and timers. It initializes before its first request. A call that the server
@@ -61,6 +74,8 @@ export class TestClient<Tools = unknown> implements Closable {
   #begun: Promise<JsonObject> | undefined;
 
   constructor(served: Exchanging, options: TestClientOptions = {}, server: ServerUnderTest = {}) {
+    // `kinds` are for the types only.
+    checkOptions("A test client", options, OPTIONS, ["kinds"]);
     const { era = "legacy", revision, principal = "tester", scopes = [], claims, headers = {}, answers = {}, onCall } = options;
     const caller = {
       ...(principal === null ? undefined : { principal }),

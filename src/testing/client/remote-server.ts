@@ -1,5 +1,5 @@
 // Owns: a server at a URL as one to test, and reading its events. Does not own: the client's end of them (http-call.ts).
-import { abortSignalOf, type Answer, type Caller } from "../../core/contract/index.ts";
+import { checkOptions, FUNCTION, abortSignalOf, type Answer, type Caller } from "../../core/contract/index.ts";
 import type { Exchanging, TestExchange } from "./http-call.ts";
 
 /** Options of `remoteServer`. */
@@ -20,7 +20,9 @@ export interface RemoteOptions {
  * console.log(await client.listTools());
  * ```
  */
-export function remoteServer(url: string, { headers = () => ({}) }: RemoteOptions = {}): Exchanging {
+export function remoteServer(url: string, options: RemoteOptions = {}): Exchanging {
+  checkOptions("remoteServer", options, { headers: FUNCTION });
+  const { headers = () => ({}) } = options;
   return {
     remote: true,
     async exchange(exchange) {

@@ -1,16 +1,18 @@
 // Owns: `testServer`: a server in the test process on a simulated clock, its ids and clients. Does not own: its clients (client.ts).
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
-import type {
-  Behaviour,
-  Clock,
-  Closable,
-  Engine,
-  Entropy,
-  Index,
-  SessionStore,
-  Source,
-  Store,
-  StreamStore,
+import {
+  checkOptions,
+  type OptionTable,
+  type Behaviour,
+  type Clock,
+  type Closable,
+  type Engine,
+  type Entropy,
+  type Index,
+  type SessionStore,
+  type Source,
+  type Store,
+  type StreamStore,
 } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
@@ -64,6 +66,35 @@ export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source"
   /** Indexes over the contents of actors, if kinds are served. */
   readonly indexes?: readonly Index[];
 }
+
+const OPTIONS: OptionTable<TestServerOptions> = {
+  seed: true,
+  now: true,
+  indexes: true,
+  info: true,
+  instructions: true,
+  sessions: true,
+  streams: true,
+  peers: true,
+  sharedSessions: true,
+  profile: true,
+  unknownSession: true,
+  extensions: true,
+  cacheHints: true,
+  serverInfoInResults: true,
+  listMode: true,
+  pageSize: true,
+  rateLimit: true,
+  requestStateKey: true,
+  sessionTtlMs: true,
+  tasks: true,
+  taskStore: true,
+  taskTtlMs: true,
+  receipts: true,
+  log: true,
+  observer: true,
+  limits: true,
+};
 
 // Each kind of server has one of these members; `act` is that of a source.
 const SERVED = ["exchange", "gateway", "act"] as const;
@@ -122,6 +153,7 @@ export async function testServer<const K extends Kinds>(
 ): Promise<TestServer<ToolCalls<K>> & { readonly engine: LocalEngine }>;
 export async function testServer(served: Served, options?: TestServerOptions): Promise<TestServer>;
 export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
+  checkOptions("testServer", options, OPTIONS);
   const { seed, now, indexes = [], ...gatewayOptions } = options;
   let changes = 0;
   const clock = new SimulatedClock(now, () => atRest(() => changes));

@@ -12,7 +12,15 @@ import {
   RefusedPacket,
   type RequestPacket,
 } from "../../bridges/packet/index.ts";
-import type { Behaviour, Engine, Json, JsonObject, Snapshot, Viewer } from "../../core/contract/index.ts";
+import {
+  checkOptions,
+  type Behaviour,
+  type Engine,
+  type Json,
+  type JsonObject,
+  type Snapshot,
+  type Viewer,
+} from "../../core/contract/index.ts";
 
 /** A kind of actor as `actor()` makes it. */
 export type ActorKind<S = unknown> = Behaviour<S> & { readonly description: string };
@@ -56,6 +64,7 @@ export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string
   function startTestActor<S>(kind: ActorKind<S>, options?: StartOptions): Promise<TestActor<S>>;
   function startTestActor(capability: string | Capability, options?: StartOptions): Promise<TestActor>;
   async function startTestActor(which: string | Capability | ActorKind, given: StartOptions = {}): Promise<TestActor> {
+    checkOptions("startTestActor", given, { actor_id: true, user: true, options: true });
     const capability_id = idOf(which);
     const { actor_id = `test-${(started += 1)}`, user = defaultUser, options = {} } = given;
     const actor = { capability_id, actor_id, user, options };

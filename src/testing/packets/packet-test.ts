@@ -14,6 +14,8 @@ import {
   searchesOf,
 } from "../../bridges/packet/index.ts";
 import {
+  checkOptions,
+  type OptionTable,
   type Behaviour,
   type Closable,
   EngineError,
@@ -40,6 +42,18 @@ export interface PacketTestOptions
   /** The sender of calls that name none. Default `tester`. */
   readonly user?: string;
 }
+
+const OPTIONS: OptionTable<PacketTestOptions> = {
+  capabilities: true,
+  store: true,
+  user: true,
+  actors: true,
+  executionMs: true,
+  servers: true,
+  expose: true,
+  generate: true,
+  toolTimeoutMs: true,
+};
 
 /**
  * Functions that can be destructured. Time passes only by `advance`. A failed call rejects with `PacketError`, whose `cause` is the
@@ -83,6 +97,7 @@ export interface PacketTest extends Closable {
  * Throws `NAME_COLLISION`, or `ENGINE_MISSING` if a capability needs a store.
  */
 export async function packetTest(options: PacketTestOptions): Promise<PacketTest> {
+  checkOptions("packetTest", options, OPTIONS);
   const { store, user = "tester", servers, actors, executionMs, expose, generate, toolTimeoutMs } = options;
   const clock = new SimulatedClock();
   const entropy = new SimulatedEntropy();

@@ -1,5 +1,5 @@
 // Owns: `recordTranscript`: the requests of a client and their answers as a transcript. Does not own: its format (transcript.ts).
-import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
+import { checkOptions, isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { TestClient } from "../client/client.ts";
 import type { TestClientOptions } from "../client/conversation.ts";
 import type { Exchanging, Frame, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
@@ -51,9 +51,11 @@ export interface RecordOptions {
  */
 export async function recordTranscript(
   served: Exchanging,
-  { name, id = name, setup = {}, client: how }: RecordOptions,
+  options: RecordOptions,
   run: (client: TestClient) => Promise<void>,
 ): Promise<Transcript> {
+  checkOptions("recordTranscript", options, { id: true, name: true, setup: true, client: true });
+  const { name, id = name, setup = {}, client: how } = options;
   const calls: HttpCall[] = [];
   const onCall = (call: HttpCall): void => {
     calls.push(call);

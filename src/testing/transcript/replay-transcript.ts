@@ -1,5 +1,5 @@
 // Owns: `replayTranscript`: sends a transcript's requests again, and collects the differences. Does not own: finding them (differences.ts).
-import type { Caller, Exchange } from "../../core/contract/index.ts";
+import { checkOptions, TEXTS, type Caller, type Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
 import { type Difference, differences, NameMapping, renamed } from "./differences.ts";
@@ -52,8 +52,10 @@ const TRANSPORTS_OWN = [
 export async function replayTranscript(
   served: Exchanging,
   transcript: Transcript,
-  { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN, withinMs }: ReplayOptions = {},
+  options: ReplayOptions = {},
 ): Promise<readonly Difference[]> {
+  checkOptions("replayTranscript", options, { caller: true, ignore: TEXTS, withinMs: true });
+  const { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN, withinMs } = options;
   const limits: WaitLimits = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined || served.remote === true };
   const names = new NameMapping();
   const found: Difference[] = [];

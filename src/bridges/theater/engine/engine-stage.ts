@@ -2,6 +2,9 @@
 // (engine-channels.ts).
 import { readHeader } from "../../../core/chain/index.ts";
 import {
+  checkOptions,
+  type OptionTable,
+  FUNCTION,
   type ActorId,
   type Behaviour,
   type Change,
@@ -65,6 +68,15 @@ export interface EngineStageOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
+const OPTIONS: OptionTable<EngineStageOptions> = {
+  engine: true,
+  guests: true,
+  contents: true,
+  kinds: true,
+  entropy: true,
+  onFault: FUNCTION,
+};
+
 const NO_CONTENTS: Pick<ContentStore, "get"> = { get: async () => undefined };
 const KIND = "kind:";
 /** The address of all actors of all kinds. */
@@ -82,6 +94,7 @@ export class EngineStage implements TheaterStage, Closable {
   readonly #damaged = new Set<ActorId>();
 
   constructor(options: EngineStageOptions) {
+    checkOptions("EngineStage", options, OPTIONS);
     const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
     this.#options = { ...options, contents, entropy };
     this.#engine = engine;

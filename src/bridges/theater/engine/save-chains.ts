@@ -1,5 +1,5 @@
 // Owns: which guests' chains are saved to files, and when. Does not own: the files (chain/saved-chain.ts).
-import type { Engine, Snapshot } from "../../../core/contract/index.ts";
+import { checkOptions, FUNCTION, type Engine, type Snapshot } from "../../../core/contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
 import { theaterEvents } from "../chain/projector.ts";
 import { saveChain } from "../chain/saved-chain.ts";
@@ -19,7 +19,9 @@ export interface SaveChainsOptions {
  * Writes the chain of a guest whose manifest says `save_chain = true` to files when it stops, as Theater does. Returns a function that
  * ends this and waits for pending writes.
  */
-export function saveChains({ engine, stage, directory, onFault }: SaveChainsOptions): () => Promise<void> {
+export function saveChains(options: SaveChainsOptions): () => Promise<void> {
+  checkOptions("saveChains", options, { engine: true, stage: true, directory: true, onFault: FUNCTION });
+  const { engine, stage, directory, onFault } = options;
   // One at a time, since chains share the files of their events.
   let writing: Promise<void> = Promise.resolve();
   const save = async (snapshot: Snapshot | undefined): Promise<void> => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { type Clock, type ContentStore, type Digest, systemClock } from "../../../core/contract/index.ts";
+import { checkOptions, type OptionTable, type Clock, type ContentStore, type Digest, systemClock } from "../../../core/contract/index.ts";
 import type { Component } from "../component/component.ts";
 import { readComponent } from "../component/read-component.ts";
 import { WasmError } from "../wasm-error.ts";
@@ -18,11 +18,14 @@ export interface ComponentReaderOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS: OptionTable<ComponentReaderOptions> = { contents: true, from: true, clock: true };
+
 /**
  * Reads components like `readComponent`. If jco is installed, it also reads those that need generated glue; otherwise they are
  * refused with `WasmError` NEEDS_JCO. Glue is generated in a separate thread, for one component at a time.
  */
 export function createComponentReader(options: ComponentReaderOptions = {}): (bytes: Uint8Array) => Component | Promise<Component> {
+  checkOptions("createComponentReader", options, OPTIONS);
   const { contents, from = import.meta.url, clock = systemClock } = options;
   const store = contents && new GlueStore(contents);
   let queue: Promise<unknown> = Promise.resolve();

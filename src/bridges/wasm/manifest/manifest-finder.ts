@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { ContentStore } from "../../../core/contract/index.ts";
+import { checkOptions, TEXTS, type ContentStore } from "../../../core/contract/index.ts";
 import type { ContentReader } from "../guest-options.ts";
 import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
@@ -74,7 +74,9 @@ export class ManifestFinder {
   readonly #contents: ContentStore;
   readonly #contentBytes: number;
 
-  constructor({ directory, closed, contents, contentBytes = 64 * MEBIBYTE }: ManifestOptions) {
+  constructor(options: ManifestOptions) {
+    checkOptions("ManifestFinder", options, { directory: true, closed: TEXTS, contents: true, contentBytes: true });
+    const { directory, closed, contents, contentBytes = 64 * MEBIBYTE } = options;
     this.#files = new ManifestDirectory(directory, closed);
     this.#contents = contents;
     this.#contentBytes = contentBytes;

@@ -81,12 +81,12 @@ export const tray = actor("tray", {
 });
 `;
 
-test("a start misses no sessions where a start that failed left a store without actors", async () => {
+test("a start misses no sessions where no server has kept any, only a command", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
   const data = join(folder.path, "data");
-  await sqliteStore({ directory: data })[Symbol.asyncDispose]();
   const file = join(folder.path, "bell.ts");
   writeFileSync(file, KIND("bell"));
+  assert.equal((await troupe("call", "bell/one", "tools/use", "--start", "--module", file, "--data", data)).code, 0);
   await using machine = running("serve", file, "--http", "127.0.0.1:0", "--data", data, "--json");
   await machine.said(/"ready":true/);
   assert.doesNotMatch(machine.err(), /sessions-missing/);

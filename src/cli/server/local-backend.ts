@@ -1,5 +1,4 @@
 // Owns: actors in this process, on disk if a kind is. Does not own: the engine and the stores (core).
-import { existsSync } from "node:fs";
 import type { Behaviour, Engine, Json, JsonObject, SessionStore, Store, StreamStore, TaskStore } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
@@ -162,13 +161,6 @@ interface DiskStores extends SessionStores {
   readonly taskStore: TaskStore;
 }
 
-/** A row that cannot be read is an actor, too. */
-const isEmpty = async (store: Store): Promise<boolean> => {
-  let damaged = 0;
-  const found = await store.list({ limit: 1 }, () => (damaged += 1));
-  return found.length + damaged === 0;
-};
-
 const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log">): Promise<DiskStores> => {
   // By their own files: the folder's index would load exports, imports and contents, too.
   const [{ sqliteStore }, { mendedSessionStores }, { sessionHooks, storeHooks }] = await Promise.all([
@@ -184,10 +176,9 @@ const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log"
       what: "Others may write to the data directory, and so change actors, keys and what is run: make it yours alone (chmod 700).",
     });
   directory.refuseMissingStore();
-  const isNew = !existsSync(directory.actors);
   const store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...storeHooks(toLog(log)) }), directory.control);
-  // A start that failed may have left a store without actors.
-  if (!isNew && !directory.holdsSessions && !(await isEmpty(store)))
+  // Without a note no server has kept any: actors may be from commands, or imported.
+  if (directory.readNote() !== undefined && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({
     path: directory.sessions,

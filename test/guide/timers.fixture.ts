@@ -9,7 +9,7 @@ export const chore = actor("chore", {
   tools: {
     remind: {
       description: "Remind me of a chore in a number of minutes.",
-      input: z.object({ title: z.string(), minutes: z.number().min(1) }),
+      input: z.object({ title: z.string(), minutes: z.number().min(1).max(10_080) }),
       run: ({ args, wake, messages }) => wake(args.title, { afterMs: args.minutes * 60_000, message: messages.due({ title: args.title }) }),
     },
     remind_on_weekdays: {

@@ -52,7 +52,7 @@ export const list = actor("list", {
     // new
     remind: {
       description: "Remind me of this list in some minutes.",
-      input: z.object({ minutes: z.number().positive() }),
+      input: z.object({ minutes: z.number().positive().max(10_080) }),
       run({ args, viewer, wake, messages }) {
         if (!isSignedIn(viewer)) refuse("Sign in first.");
         const user = viewer.principal;

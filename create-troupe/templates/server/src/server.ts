@@ -11,7 +11,7 @@ export function converter(options: ServerOptions = {}): Server {
     {
       name: "convert",
       description: "Convert a temperature from degrees Celsius.",
-      input: z.object({ celsius: z.number().min(-273.15), to: z.enum(["kelvin", "fahrenheit"]) }),
+      input: z.object({ celsius: z.number().min(-273.15).max(1_000_000), to: z.enum(["kelvin", "fahrenheit"]) }),
       output: z.object({ value: z.number() }),
       annotations: { readOnlyHint: true },
     },

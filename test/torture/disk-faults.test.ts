@@ -14,7 +14,7 @@ import { troupe } from "../cli/run.ts";
 import { root } from "../serve-child.ts";
 import { at, opened, resumed } from "../wire.ts";
 import { Ledger } from "./ledger.ts";
-import { callTool, lightClient, offeredNow, type CallOutcome } from "./light-client.ts";
+import { callTool, type CallOutcome, type LightClient, lightClient, offeredNow } from "./light-client.ts";
 import { RestartableServer } from "./restartable-server.ts";
 import { LOOKS, randomAct } from "./random-player.ts";
 import { seeded, withSeed } from "./seed.ts";
@@ -124,9 +124,10 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
     const names = ["Ann", "Bob", "Cyd", "Dan"];
     const game = { over: false };
     let faults = 0;
-    const play = async (): Promise<void> => {
-      // Without a key, each legacy session is a principal.
-      const client = lightClient("legacy", undefined);
+    // Without a key, each legacy session is a principal. Sessions begin while the disk is well: else they are refused.
+    const clients = names.map(() => lightClient("legacy", undefined));
+    for (const client of clients) await offeredNow(client, url);
+    const play = async (client: LightClient): Promise<void> => {
       while (!game.over) {
         const offered = await offeredNow(client, url);
         const act = randomAct(random, world, names, offered);
@@ -145,7 +146,7 @@ test("C2 C5 an intermittent disk under the MUD loses no item, acknowledged call 
         }
       }
     };
-    const playing = Promise.all(names.map(() => play()));
+    const playing = Promise.all(clients.map((client) => play(client)));
     const weather = (async (): Promise<void> => {
       for (let round = 0; round < 16; round += 1) {
         await sleep(60 + random.under(60));

@@ -17,6 +17,7 @@ const entriesOf = (dist: string): Record<string, string> => ({
   "transpile-worker": join(dist, "bridges/wasm/jco/transpile-worker.js"),
   "sql-child": join(dist, "bridges/sql/sql-child.js"),
   "sql-watcher": join(dist, "bridges/sql/sql-watcher.js"),
+  "dev-watcher": join(dist, "cli/commands/dev-watcher.js"),
   ...Object.fromEntries(
     Object.entries(exports)
       // The MUD is compiled by itself.

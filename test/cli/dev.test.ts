@@ -283,3 +283,23 @@ void test("troupe dev --as is refused beyond loopback, and with keys", async () 
   const why = /--as does not go with keys or tokens over HTTP: the server requires them .* add --no-config/;
   assert.deepEqual([keyed.code, why.test(keyed.stderr)], [2, true], keyed.stderr);
 });
+
+void test("troupe dev says where code does not end, and how to end the process", { timeout: 60_000 }, async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  writeFileSync(join(folder.path, "word.ts"), 'export const word = "lit";');
+  const file = join(folder.path, "index.ts");
+  writeFileSync(file, lamp("Light it", "\nwhile (state.lit > 0) state.lit += 0;"));
+  const data = join(folder.path, ".troupe");
+  await using dev = running("dev", folder.path, "--http", "127.0.0.1:0", "--data", data, "--no-console", "--json");
+  await dev.said(/"ready":true.*\n/);
+  const client = new Client(INFO);
+  await client.connect(new StreamableHTTPClientTransport(new URL(String(Object(lines(dev.out())[0]).http))));
+  client.callTool({ name: "light", arguments: {} }).catch(() => undefined);
+  await dev.said(/"event":"turn-stuck".*\n/);
+  const [line = ""] = dev.err().match(/.*"turn-stuck".*/) ?? [];
+  const { place, what }: { readonly place: string; readonly what: string } = JSON.parse(line);
+  assert.match(place, /index\.ts:9:\d+$/);
+  assert.match(what, new RegExp(`kill -9 ${dev.child.pid}\\.`));
+  dev.child.kill("SIGKILL");
+  await dev.ended;
+});

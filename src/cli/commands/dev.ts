@@ -3,6 +3,7 @@ import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { createRequire, registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { systemClock } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
@@ -11,6 +12,7 @@ import { PACKAGE } from "../installed-packages.ts";
 import { isModuleFile, load, type LoadedModules } from "../load-modules.ts";
 import type { ServerLog } from "../log.ts";
 import { addConfigurableServeOptions, type ServeOptions } from "../serve-options.ts";
+import type { DevWatch } from "./dev-watcher.ts";
 import { startServing, serviceSettings, type Serving } from "./serve.ts";
 
 export const register = (program: Command, version: string): void => {
@@ -94,8 +96,26 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       isStopping = true;
     },
   });
+  watchForEndlessCode(options.json === true);
   if (savedBeforeReady) void reload(serving);
   await serving.stopped;
+};
+
+const WATCHER = new URL(import.meta.url.endsWith(".ts") ? "./dev-watcher.ts" : "./dev-watcher.js", import.meta.url);
+const ALIVE_MS = 250;
+
+/** Has another thread say where this one is if it does nothing else any more. */
+const watchForEndlessCode = (json: boolean): void => {
+  const alive = new Int32Array(new SharedArrayBuffer(4));
+  const beat = (): void => {
+    Atomics.add(alive, 0, 1);
+    systemClock.after(ALIVE_MS, beat);
+  };
+  beat();
+  const workerData: DevWatch = { alive, json };
+  const watcher = new Worker(WATCHER, { workerData, env: {}, execArgv: [] });
+  watcher.on("error", () => undefined);
+  watcher.unref();
 };
 
 const FAULTS = new Set(["fault", "surface-fault", "service-fault"]);

@@ -13,7 +13,7 @@ import {
   type OptionTable,
   type SocketMount,
 } from "../../core/contract/index.ts";
-import { TEXT } from "../../core/contract/internal.ts";
+import { counted, TEXT } from "../../core/contract/internal.ts";
 import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";
@@ -88,7 +88,7 @@ function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions =
       if (type !== LINES_TYPE)
         return refused(415, `Send Content-Type: ${JSON_TYPE} with one packet, or ${LINES_TYPE} with one a line, in UTF-8.`);
       const lines = splitLines(body, max);
-      if (lines === undefined) return refused(413, `A body may have at most ${max} packets: send less at once.`, { limit: max });
+      if (lines === undefined) return refused(413, `A body may have at most ${counted(max, "packet")}: send less at once.`, { limit: max });
       if (lines.length === 0) return refused(400, "There is no packet in the body: send one a line.");
       return runLines({ flow, channel: request.lines(), caller: request.caller, lines, inFlight }).then(() => ({ status: 200 }));
     },

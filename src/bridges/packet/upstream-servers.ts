@@ -11,7 +11,7 @@ import {
   TroupeError,
   untilAborted,
 } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { counted, omitUndefined } from "../../core/contract/internal.ts";
 import type { OfferedTool } from "./capability.ts";
 import { reasonOf, truncated } from "./error-mapping.ts";
 import { type McpClient, type McpRequestOptions, SessionExpired, mcpLibrary } from "./mcp-client.ts";
@@ -166,7 +166,8 @@ class UpstreamLink {
     request: (client: McpClient, options: McpRequestOptions) => Promise<unknown>,
   ): Promise<Json> {
     const { clock, timeoutMs, maxCalls } = this.#options;
-    if (this.#calls >= maxCalls) throw this.failed(tool, `${maxCalls} calls are under way already: wait until some have ended`);
+    if (this.#calls >= maxCalls)
+      throw this.failed(tool, `${counted(maxCalls, "call is", "calls are")} under way already: wait until some have ended`);
     const stop = new AbortController();
     const onAbort = (): void => stop.abort(new CallerAborted("the caller has gone"));
     if (caller.signal?.aborted === true) onAbort();

@@ -2,6 +2,7 @@
 // one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
 import { type JsonObject, type Catalogue, isJsonObject, type Json, type TaskReport, type Viewer } from "../../core/contract/index.ts";
 import {
+  counted,
   EXTENSION,
   hasOwn,
   isTexts,
@@ -190,7 +191,7 @@ export class Tasks {
       for (let round = 1; hasOwn(outcome, "needs"); round += 1) {
         const missing = unmet(questionsOf(outcome.needs), task.call?.options.can ?? []);
         if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that accepts questions (${missing.join(", ")}).`);
-        if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${settings.limits.rounds} times.`);
+        if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${counted(settings.limits.rounds, "time")}.`);
         await task.ask(outcome.needs);
         const { call } = task;
         if (call === undefined) return;

@@ -166,7 +166,11 @@ class MountedServers implements Source, Closable {
     if (this.#servers.size < maxServers) return;
     const unused = [...this.#servers].filter(([, { users, ready }]) => users === 0 && ready?.busy !== true);
     const idlest = unused.find(([key]) => !this.#listeners.has(key)) ?? unused.find(([, { idle }]) => idle);
-    if (idlest === undefined) throw new EngineError("MAILBOX_FULL", `All ${maxServers} servers are in use: call again later.`);
+    if (idlest === undefined)
+      throw new EngineError(
+        "MAILBOX_FULL",
+        `${maxServers === 1 ? "The server is" : `All ${maxServers} servers are`} in use: call again later.`,
+      );
     this.#close(idlest[0]);
   }
 

@@ -259,6 +259,6 @@ it("a duration is given in its largest unit", () => {
     "7 days",
     "90 minutes",
     "30 seconds",
-    "1 seconds",
+    "1 second",
   ]);
 });

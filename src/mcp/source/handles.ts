@@ -15,7 +15,7 @@ import {
   TokenBuckets,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
+import { counted, hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
 import { secretBytes } from "../../core/platform/index.ts";
 import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./actor-access.ts";
 
@@ -130,7 +130,7 @@ export function describeDuration(ms: number): string {
   for (const [size, name] of units) {
     if (ms >= 2 * size && ms % size === 0) return `${ms / size} ${name}`;
   }
-  return `${Math.max(1, Math.round(ms / 1000))} seconds`;
+  return counted(Math.max(1, Math.round(ms / 1000)), "second");
 }
 
 /** The tools that start and end what a handle stands for. */

@@ -8,7 +8,7 @@ import {
   type Json,
   type SessionChange,
 } from "../../../core/contract/index.ts";
-import { MAX_URI } from "../../../core/contract/internal.ts";
+import { counted, MAX_URI } from "../../../core/contract/internal.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
 import { type Members, methodNotFound } from "../call.ts";
 import type { Core } from "../core.ts";
@@ -96,7 +96,7 @@ async function unsubscribe({ core, session }: SessionRequest, uri: string): Prom
 // Their length counts as well, since some stores write the whole session with each of them.
 function checkSubscriptions({ settings }: Core, uris: readonly string[]): void {
   const { subscriptions: most, subscriptionLength: longest } = settings.limits;
-  if (uris.length > most) throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
+  if (uris.length > most) throw new Fault("BUSY", `A session may subscribe to ${counted(most, "resource")}; unsubscribe from some first.`);
   if (uris.reduce((sum, { length }) => sum + length, 0) > longest)
     throw new Fault("BUSY", `The URIs a session subscribes to may have ${longest} characters in all; unsubscribe from some first.`);
 }

@@ -1,7 +1,7 @@
 // Owns: one request of an initialized session, from its start to its reply, and the questions to its client on the way. Does not own: the
 // steps of a method (dispatch.ts), those that only sessions have (session-methods.ts), and how the reply is sent.
 import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
-import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
+import { counted, hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import type { Lists } from "../../source/index.ts";
 import { ActiveRequest, GivenUp, logTo, type OutOfBandChannel, progressTo } from "../active-requests.ts";
 import { type Needs, type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
@@ -182,7 +182,7 @@ async function askThenRepeat(one: SessionRequest, call: Call, first: Needs): Pro
     if (missing.length > 0) return refuseToAsk(core, call, missing);
     let next: Call;
     try {
-      if (round >= rounds) throw new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`);
+      if (round >= rounds) throw new NoAnswer("CANNOT_ASK", `After ${counted(rounds, "round")} of questions this call still has some.`);
       // All are shaped before the first is sent: the client answers none in vain.
       const shaped = Array.from(questions, ([key, question]) => {
         return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };

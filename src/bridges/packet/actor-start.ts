@@ -1,6 +1,6 @@
 // Owns: starting actors of capabilities: once per actor, restored from disk, within the user's quota.
 //   Does not own: their first state (actor-state.ts).
-import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
+import { type ActorId, type Engine, EngineError, type Json, Queues } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
@@ -126,7 +126,7 @@ export class ActorQuota {
   readonly #engine: Engine;
   readonly #limit: number;
   readonly #kinds: () => ReadonlySet<string>;
-  readonly #queues = new Map<string, Promise<void>>();
+  readonly #queues = new Queues<string>();
 
   /** `kinds`: the kinds whose actors have an owner each. */
   constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
@@ -138,12 +138,7 @@ export class ActorQuota {
   /** Runs `begin` if the user has room for one more actor. Runs one start per user at a time. Throws `actor_limit_exceeded`. */
   async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
     if (user === undefined || !Number.isFinite(this.#limit)) return begin();
-    const before = this.#queues.get(user) ?? Promise.resolve();
-    const { promise: done, resolve: finish } = Promise.withResolvers<void>();
-    const turn = before.then(() => done);
-    this.#queues.set(user, turn);
-    await before;
-    try {
+    return await this.#queues.run(user, async () => {
       const used = await this.#used(user);
       if (used >= this.#limit)
         throw new PacketError("actor_limit_exceeded", `You have ${used} actors, of ${this.#limit}: end one you no longer need.`, {
@@ -151,10 +146,7 @@ export class ActorQuota {
           used,
         });
       await begin();
-    } finally {
-      finish();
-      if (this.#queues.get(user) === turn) this.#queues.delete(user);
-    }
+    });
   }
 
   /** Stops counting at the limit. */

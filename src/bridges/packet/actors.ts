@@ -19,7 +19,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
+import { hasBegun, MultiMap, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./visible-actors.ts";
@@ -81,7 +81,7 @@ export class Actors {
   readonly #starter: ActorStarter;
   readonly #kindActors: KindActors;
   /** Keyed messages that do not know yet whether their actor exists, in order of arrival. */
-  readonly #lookups = new Map<ActorId, Set<Promise<void>>>();
+  readonly #lookups = new MultiMap<ActorId, Promise<void>>();
 
   constructor(options: ActorsOptions) {
     this.#options = options;
@@ -278,10 +278,9 @@ export class Actors {
   /** Registers a keyed message until the returned function is called. Keyed calls take longer to find out whether their actor exists. */
   #lookUp(id: ActorId): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const lookups = this.#lookups.get(id) ?? new Set();
-    this.#lookups.set(id, lookups.add(promise));
+    this.#lookups.put(id, promise);
     return () => {
-      if (lookups.delete(promise) && lookups.size === 0 && this.#lookups.get(id) === lookups) this.#lookups.delete(id);
+      this.#lookups.take(id, promise);
       resolve();
     };
   }

@@ -45,10 +45,11 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
 
 const rejected = (message: string): ParsedText => ({ issue: { path: "", message } });
 
-function tooLong(given: string | Uint8Array, bytes: number): boolean {
-  // A UTF-16 unit takes at most three bytes, so most texts need not be counted.
-  return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
-}
+const tooLong = (given: string | Uint8Array, bytes: number): boolean =>
+  given.length > bytes || (typeof given === "string" && !fitsBytes(given, bytes));
+
+/** Whether the text has at most so many bytes of UTF-8. A UTF-16 unit takes at most three, so most texts need not be counted. */
+export const fitsBytes = (text: string, bytes: number): boolean => text.length * 3 <= bytes || utf8Length(text) <= bytes;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;

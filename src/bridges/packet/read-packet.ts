@@ -2,8 +2,7 @@
 //   Does not own: JSON syntax and limits (packet-json.ts), the schema for clients (packet-schema.ts).
 import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
 import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
-import { utf8Length } from "../../core/platform/index.ts";
-import { type PacketIssue, isSerialisable, memberOf, parsePacketText } from "./packet-json.ts";
+import { type PacketIssue, fitsBytes, isSerialisable, memberOf, parsePacketText } from "./packet-json.ts";
 import {
   type ActorOptions,
   CONTEXT_BYTES,
@@ -209,15 +208,11 @@ function echoOf(value: Json | undefined, depth: number): PacketEcho {
 
 /** Text of `minBytes` to `maxBytes` bytes of UTF-8. */
 function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
-  if (typeof value !== "string" || value.length < minBytes || value.length > maxBytes) return false;
-  return value.length * 3 <= maxBytes || utf8Length(value) <= maxBytes;
+  return typeof value === "string" && value.length >= minBytes && value.length <= maxBytes && fitsBytes(value, maxBytes);
 }
 
 /** Whether the context is small enough to be repeated in every reply. */
-function fitsContext(value: Json): boolean {
-  const text = JSON.stringify(value);
-  return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
-}
+const fitsContext = (value: Json): boolean => fitsBytes(JSON.stringify(value), CONTEXT_BYTES);
 
 function contextEcho(value: Json | undefined, depth: number): PacketContext {
   if (!isJsonObject(value)) return {};

@@ -1,7 +1,7 @@
 // Owns: the actors of capabilities by `actor_id`: sending messages, reading states, listing, ending. Does not own: starting them
 //   (actor-start.ts), actors of plain kinds (kind-capability.ts), effects (running.ts).
 /** Law 1: every write goes through `Engine.call` or `send`. */
-import { actorId, keyOf } from "../../core/actor/index.ts";
+import { keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
   type ActorId,
@@ -22,9 +22,9 @@ import {
 import { hasBegun, MultiMap, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./visible-actors.ts";
+import { actorNotFound, actorStateOf, checkedActorId, isAliveFor, isReservedForOther, toJson } from "./visible-actors.ts";
 import { ActorStarter } from "./actor-start.ts";
-import type { Capabilities } from "./capabilities.ts";
+import { type Capabilities, registeredCapability } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts";
@@ -188,9 +188,7 @@ export class Actors {
 
   /** Also validates the payload, if given, against what the capability declares. */
   #actorCapability(capabilityId: string, payload?: JsonObject): Acts {
-    const capability = this.#options.capabilities.get(capabilityId);
-    if (capability === undefined)
-      throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
+    const capability = registeredCapability(this.#options.capabilities, capabilityId);
     if (capability.does.how !== "actor")
       throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
     if (payload !== undefined) checkPayload(capability, payload);
@@ -199,11 +197,7 @@ export class Actors {
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
     if (isReservedForOther(capabilityId, does, viewer, actor_id)) throw actorNotFound(actor_id);
-    try {
-      return actorId(does.behaviour.kind, actor_id);
-    } catch (error) {
-      throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
-    }
+    return checkedActorId(does.behaviour.kind, actor_id);
   }
 
   #route(capabilityId: string, does: Acts, actor_id: string, payload: JsonObject): Routed {

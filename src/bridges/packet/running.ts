@@ -11,7 +11,7 @@ import {
 } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Actors } from "./actors.ts";
-import type { Capabilities } from "./capabilities.ts";
+import { type Capabilities, registeredCapability } from "./capabilities.ts";
 import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
 import { fromNested, asCallerError, refusalIn, validError } from "./error-mapping.ts";
 import { defaultActorId } from "./visible-actors.ts";
@@ -48,13 +48,8 @@ export class Running {
   }
 
   /** Throws `PacketError`. */
-  run(capabilityId: string, payload: JsonObject, options: RunOptions): Promise<Ran> {
-    const capability = this.#host.capabilities.get(capabilityId);
-    if (capability === undefined)
-      return Promise.reject(
-        new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`),
-      );
-    return this.#run(capability, payload, options, 0);
+  async run(capabilityId: string, payload: JsonObject, options: RunOptions): Promise<Ran> {
+    return await this.#run(registeredCapability(this.#host.capabilities, capabilityId), payload, options, 0);
   }
 
   async #run(capability: Capability, payload: JsonObject, options: RunOptions, depth: number): Promise<Ran> {
@@ -139,11 +134,8 @@ export class Running {
         if (depth + 1 >= MAX_NESTING)
           throw new PacketError("execution_failed", `Capabilities call one another ${MAX_NESTING} deep: ${id} does not call on.`);
         return await fromNested(capabilityId, async () => {
-          const capability = this.#host.capabilities.get(capabilityId);
-          if (capability === undefined)
-            throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
-            capability,
+            registeredCapability(this.#host.capabilities, capabilityId),
             payloadCopy(inner),
             {
               viewer: options.viewer,

@@ -1,5 +1,5 @@
 // Owns: full-text search as a capability: `<id>_search` for each capability with searchable fields. Does not own: the index (search/).
-import { actorId, keyOf } from "../../core/actor/index.ts";
+import { keyOf } from "../../core/actor/index.ts";
 import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
@@ -8,6 +8,7 @@ import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
 import type { SearchKind } from "./search/searchable-fields.ts";
+import { checkedActorId } from "./visible-actors.ts";
 
 /** How long a search waits for the most recent messages to be indexed. */
 const RECENT_WAIT_MS = 500;
@@ -79,7 +80,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
         (limit !== undefined && typeof limit !== "number")
       )
         throw new PacketError("validation_failed", "query and actor_id are text, limit is a number.");
-      const actor = actor_id === undefined ? undefined : actorIdFor(kind, actor_id);
+      const actor = actor_id === undefined ? undefined : checkedActorId(kind, actor_id);
       await waitForRecent(search, engine, actor);
       const hits = await search.search(query, {
         owner: viewer.principal,
@@ -98,14 +99,6 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
       return { hits: found };
     },
   });
-}
-
-function actorIdFor(kind: string, actor_id: string): ActorId {
-  try {
-    return actorId(kind, actor_id);
-  } catch (error) {
-    throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
-  }
 }
 
 /** Waits briefly, so that users find what they have just written. An index that lags further is searched as it is. */

@@ -227,15 +227,7 @@ export class Actors {
     // Read the state right after this message: a moment later the actor may have stopped or applied other messages.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
-    const options = {
-      ...(signal && { signal }),
-      ...omitUndefined({ key }),
-      ...(onProgress && { onProgress }),
-      ...(onLog && { onLog }),
-      ...(answers && { answers }),
-      ...(can && { can }),
-      onReceipt: () => void (after = read()),
-    };
+    const options = { ...omitUndefined({ signal, key, onProgress, onLog, answers, can }), onReceipt: () => void (after = read()) };
     const call = (): Promise<Reply> => (through === undefined ? engine.call(message, options) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());

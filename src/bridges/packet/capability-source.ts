@@ -169,8 +169,7 @@ class CapabilitySource implements Source, Disposable {
     const ids = capabilities.list().map(({ id }) => id);
     for (const id of expose) {
       if (capabilities.get(id) !== undefined) continue;
-      const closest = closestMatch(id, ids);
-      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant: closest }) });
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant: closestMatch(id, ids) }) });
     }
   }
 
@@ -218,17 +217,12 @@ async function callTool(
 ): Promise<Reply> {
   try {
     const { payload, actor_id } = payloadOf(capability, tool, args);
+    const { signal, key, onProgress, onLog, answers, can } = options;
     const { result } = await run(capability.id, payload, {
       viewer,
       context: contextOf(viewer, options),
       timeoutMs: toolTimeoutMs,
-      ...(actor_id !== undefined && { actor_id }),
-      ...(options.signal && { signal: options.signal }),
-      ...(options.key !== undefined && { key: options.key }),
-      ...(options.onProgress && { onProgress: options.onProgress }),
-      ...(options.onLog && { onLog: options.onLog }),
-      ...(options.answers && { answers: options.answers }),
-      ...(options.can && { can: options.can }),
+      ...omitUndefined({ actor_id, signal, key, onProgress, onLog, answers, can }),
     });
     return toolReply(result);
   } catch (error) {
@@ -264,7 +258,7 @@ const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-/;
 function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["context"] {
   const parent = trace?.["traceparent"];
   const trace_id = typeof parent === "string" ? TRACE_ID.exec(parent)?.[1] : undefined;
-  return { ...(principal !== undefined && { user_id: principal }), ...(trace_id !== undefined && { trace_id }) };
+  return omitUndefined({ user_id: principal, trace_id });
 }
 
 /** A result as a reply to a tool call: text as it is, anything else as JSON, objects also as structured content. */

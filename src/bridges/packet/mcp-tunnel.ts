@@ -68,7 +68,10 @@ export class McpTunnel implements Closable {
     if (isList(message)) throw new PacketError("protocol_error", "mcp_message is one message: send each in a packet of its own.");
     const parsed = parseRpcMessage(message);
     if (parsed.kind === "other") return this.#invalidMessageReply(message, caller);
-    if (parsed.kind === "notification") return this.#notify(message, parsed.cancels, caller, session);
+    if (parsed.kind === "notification") {
+      this.#notify(message, parsed.cancels, caller, session);
+      return undefined;
+    }
     if (parsed.method === "subscriptions/listen")
       throw new PacketError("protocol_error", "A packet has one answer, and subscriptions/listen never ends: listen at the MCP endpoint.");
     const begins = parsed.method === "initialize" && !parsed.modern;
@@ -132,25 +135,23 @@ export class McpTunnel implements Closable {
     return errorReply;
   }
 
-  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
-    if (caller.principal === undefined) return undefined;
+  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): void {
+    if (caller.principal === undefined) return;
     if (cancels !== undefined && session === undefined) return this.#cancelOnly(cancels, caller);
     for (const modern of [false, true]) {
       const connection = this.#open.get(keyOf(caller, session, modern))?.connection;
       if (cancels === undefined) connection?.notify(message);
       else connection?.cancel(cancels, cancelled());
     }
-    return undefined;
   }
 
   /** Without a session_id, several clients of the user may have given this id: it is then unknown whose request is meant, and all go on. */
-  #cancelOnly(given: RpcId, caller: Caller): undefined {
+  #cancelOnly(given: RpcId, caller: Caller): void {
     const running = [false, true]
       .flatMap((modern) => this.#open.inUse(keyOf(caller, undefined, modern)))
       .flatMap(({ connection }) => connection.idsOf(given).map((id) => ({ connection, id })));
     const [only, ...others] = running;
     if (others.length === 0) only?.connection.cancel(only.id, cancelled());
-    return undefined;
   }
 
   async #withTimeout(
@@ -293,9 +294,9 @@ export class TunnelSessions {
     const now = clock.now();
     let next = idleMs;
     for (const [key, open] of this.#open) {
-      const onAbort = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
-      if (onAbort <= 0) this.#end(key, open);
-      else next = Math.min(next, onAbort);
+      const leftMs = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
+      if (leftMs <= 0) this.#end(key, open);
+      else next = Math.min(next, leftMs);
     }
     this.#undoSweep = this.#open.size === 0 ? undefined : clock.after(next, () => this.#sweep());
   }

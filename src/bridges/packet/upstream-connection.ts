@@ -33,10 +33,9 @@ export class UpstreamConnection {
   constructor(library: McpLibrary, server: StdioServer | HttpServer, options: UpstreamLinkOptions) {
     this.#options = options;
     this.signal = this.#end.signal;
-    this.#transport = upstreamTransport(library, server, options, {
-      onMessage: () => this.#count(),
-      onLost: (reason) => this.#onLost(reason),
-    });
+    const events: TransportEvents = { onMessage: () => this.#count(), onLost: (reason) => this.#onLost(reason) };
+    this.#transport =
+      server.url === undefined ? processTransport(library, server, options, events) : httpTransport(library, server, options, events);
     this.client = library.client(this.#transport.isProcess ? Math.min(PROBE_MS, options.timeoutMs) : NO_TIMEOUT_MS);
   }
 
@@ -139,15 +138,6 @@ interface TransportEvents {
   onMessage(): void;
   /** Nothing more can arrive. May be called more than once. */
   onLost(reason: string): void;
-}
-
-function upstreamTransport(
-  library: McpLibrary,
-  server: StdioServer | HttpServer,
-  options: TransportOptions,
-  events: TransportEvents,
-): UpstreamTransport {
-  return server.url === undefined ? processTransport(library, server, options, events) : httpTransport(library, server, options, events);
 }
 
 /** Size of a message in addition to its content. */

@@ -1,12 +1,12 @@
 // Owns: the handlers of an actor capability as messages of its actor, and which handler takes a payload.
 //   Does not own: what a handler receives (handler-context.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type RunContext, type Value, type WorkContext, refuse } from "../../core/actor/index.ts";
+import { type Value, refuse } from "../../core/actor/index.ts";
 import { type Clock, DEFAULT_POLICY, type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
 import { setOwn } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { sameJson } from "../../mcp/source/index.ts";
-import type { CapabilityStateDraft } from "./actor-state.ts";
+import type { CapabilityTurn, CapabilityWork } from "./actor-state.ts";
 import { RESERVED_PREFIX, TIMEOUT_MESSAGE, type Timeout, ActorTimers, periodicMessage, expireMsIn } from "./actor-timers.ts";
 import type { ActorTimes, Routed } from "./capability.ts";
 import { asCallerError } from "./error-mapping.ts";
@@ -113,11 +113,8 @@ export interface ActorHandlersOptions {
   readonly clock: Clock;
 }
 
-type Turn = RunContext<CapabilityStateDraft, unknown>;
-type WorkTurn = WorkContext<CapabilityStateDraft, unknown>;
-
 /** A message of an actor, as `actor()` takes it. */
-export type ActorMessage = { run(turn: Turn): Value; work?: never } | { work(turn: WorkTurn): Promise<Value>; run?: never };
+export type ActorMessage = { run(turn: CapabilityTurn): Value; work?: never } | { work(turn: CapabilityWork): Promise<Value>; run?: never };
 
 interface Handler {
   readonly name: string;
@@ -226,7 +223,7 @@ export class ActorHandlers {
   #beginMessage(
     name: string,
     match: Matcher,
-    turn: Turn,
+    turn: CapabilityTurn,
   ): { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes } {
     const { payload, context } = parsePacketArgs(turn.args);
     const matched = match(payload);
@@ -240,7 +237,7 @@ export class ActorHandlers {
     return { payload: matched.payload, context, metadata: before };
   }
 
-  #endMessage(turn: Turn, result: unknown): Value {
+  #endMessage(turn: CapabilityTurn, result: unknown): Value {
     if (isPromise(result)) return result;
     this.#timers.updateTimeout(turn);
     return checkedValue(result, this.#options.id);

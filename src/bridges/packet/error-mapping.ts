@@ -1,4 +1,4 @@
-// Owns: how errors of engines, stores, nested calls and servers become packet errors.
+// Owns: how errors of engines, stores, nested calls and servers become packet errors. Does not own: packet errors (packet.ts).
 import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
 import { hasBegun, hasOwn } from "../../core/contract/internal.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
@@ -25,6 +25,13 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
   ENGINE_MISSING: "persistence_failed",
   UNAVAILABLE: "persistence_failed",
 };
+
+/** Of a refusal's codes that are not the name of a type. */
+const REFUSAL_TYPES: ReadonlyMap<string, PacketErrorType> = new Map([
+  ["UNKNOWN", "no_handler"],
+  ["SCOPE", "unauthorized"],
+  ["INVALID", "validation_failed"],
+]);
 
 /** The engine codes that a packet error's type already expresses: `code` is then derived from the type. */
 const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
@@ -110,12 +117,8 @@ export function refusalIn(error: unknown): PacketError | undefined {
 
 function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
   const details: JsonObject = isJsonObject(data) ? data : data === undefined ? {} : { data };
-  const type = ERROR_TYPES.find((known) => known === code);
-  if (type !== undefined) return new PacketError(type, message, details);
-  if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
-  if (code === "SCOPE") return new PacketError("unauthorized", message, details);
-  if (code === "INVALID") return new PacketError("validation_failed", message, details);
-  return new PacketError("execution_failed", message, { code, ...details });
+  const type = ERROR_TYPES.find((known) => known === code) ?? REFUSAL_TYPES.get(code);
+  return type === undefined ? new PacketError("execution_failed", message, { code, ...details }) : new PacketError(type, message, details);
 }
 
 /** The error in the form that a reply has. Served modules are not type-checked, so theirs may have another type, or details of any kind. */

@@ -34,7 +34,7 @@ import {
   unlessDamaged,
 } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
-import { timerRow } from "./timer-rows.ts";
+import { timerRow } from "./queue-routes.ts";
 import type { ActorDetail, ActorPage, ActorRow, AppResource, MailboxRow, MailboxShape, TimerRow } from "./shapes.ts";
 
 const STATUSES = ["live", "failed", "stopped"] as const;

@@ -1,14 +1,13 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { CancelSignal, ChainEvent, DeadLetter, Due, Store } from "../../core/contract/index.ts";
+import type { ActorId, CancelSignal, ChainEvent, DeadLetter, Due, SetWake, Store } from "../../core/contract/index.ts";
 import { compareIds, isActorId, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
-import { eventRow } from "./event-rows.ts";
+import { eventRow, inList } from "./event-rows.ts";
 import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn, unlessDamaged } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
-import { timerRow } from "./timer-rows.ts";
 import type { Done, EventRow, LetterPage, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
 const MOST = 200;
@@ -205,6 +204,13 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
   }
   const last = found[limit - 1];
   return { items, ...(found.length > limit && last !== undefined && { next: `${last.at} ${last.id} ${last.wake}` }) };
+}
+
+/** A timer as the API shows it. */
+export function timerRow(actor: ActorId, name: string, wake: SetWake, data: ConsoleData): TimerRow {
+  const { at, action, everyMs, cron, timeZone, cause } = wake;
+  const args = wake.args === undefined ? undefined : redactedArgs(data, { id: "", to: actor, action, args: wake.args, at, seed: "" });
+  return { actor, name, at, action, ...omitUndefined({ args: inList(args).value, everyMs, cron, timeZone, cause }) };
 }
 
 /** The position of a timer among all: an actor may have several, with those of others between them. */

@@ -3,8 +3,7 @@
 
 import type { Figures } from "../../core/contract/index.ts";
 import { kindOf, memoize, omitUndefined } from "../../core/contract/internal.ts";
-import { ClientDurations } from "./client-durations.ts";
-import type { SeenClient } from "./clients.ts";
+import { ClientDurations, type SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";

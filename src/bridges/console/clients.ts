@@ -5,7 +5,7 @@ import type { ActorId, Caller, Handled, SessionReport } from "../../core/contrac
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
 import { Bounded } from "./bounded.ts";
-import { clientLabel } from "./json-rpc-text.ts";
+import { clientLabel } from "./message-text.ts";
 import { RecentDurations, type RecentFigures } from "./recent-durations.ts";
 import type { ClientLatency, SeenCaller, SessionRow, TrafficRow } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";

@@ -3,7 +3,7 @@
 import type { SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ConsoleData } from "./data.ts";
-import { clientLabel } from "./json-rpc-text.ts";
+import { clientLabel } from "./message-text.ts";
 import type { LiveRecorder } from "./live.ts";
 import { choiceIn, notAvailable, notFound, numberIn, pageLimit, SEQ, textIn, turn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";

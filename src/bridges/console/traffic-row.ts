@@ -3,7 +3,7 @@
 import type { ActorId, Handled } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
-import type { MessageText } from "./json-rpc-text.ts";
+import type { MessageText } from "./message-text.ts";
 import type { CausedEvent, CausingRequest, TrafficDetail, TrafficRow } from "./shapes.ts";
 import type { StoredText } from "./traffic-text.ts";
 

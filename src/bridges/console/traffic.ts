@@ -4,9 +4,17 @@
 import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
-import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
+import {
+  type MessageText,
+  type Outcome,
+  packetOutcome,
+  type PacketReply,
+  readMessage,
+  readOutcome,
+  readPacketText,
+  responseId,
+} from "./message-text.ts";
 import { RecentDurations } from "./recent-durations.ts";
-import { packetOutcome, type PacketReply, readPacketText } from "./packet-text.ts";
 import { CallDurations } from "./slow-calls.ts";
 import { RecordedRows } from "./recorded-rows.ts";
 import { RecordingRate } from "./recording-rate.ts";

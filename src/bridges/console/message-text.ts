@@ -3,7 +3,7 @@
 
 import { isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { cutText, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
-import type { Ending } from "./traffic-row.ts";
+import type { TrafficRow } from "./shapes.ts";
 
 const MAX_NAME = 256;
 /** Longer texts are searched, not parsed: parsing takes about 5 ms for each MiB. */
@@ -91,26 +91,23 @@ function searched(text: string): MessageText {
   return { kind: id === undefined ? "notification" : "request", method, ...omitUndefined({ id, name: NAME.exec(head)?.[1] }) };
 }
 
-/** How a request ended, by the text of its response. */
-export interface Outcome {
-  readonly status: "ok" | "error" | "tool-error";
-  readonly error?: { readonly code: number; readonly message: string };
-  /** The stable code of a refusal or fault. */
-  readonly code?: string;
+/** How a message ended. */
+export interface Ending extends Pick<TrafficRow, "status" | "error" | "code"> {
   /** What a tool's failure says. */
   readonly message?: string;
 }
 
-const OK: Outcome = Object.freeze({ status: "ok" });
-const FAILED: Outcome = Object.freeze({ status: "error" });
-const TOOL_FAILED: Outcome = Object.freeze({ status: "tool-error" });
+const OK: Ending = Object.freeze({ status: "ok" });
+const FAILED: Ending = Object.freeze({ status: "error" });
+const TOOL_FAILED: Ending = Object.freeze({ status: "tool-error" });
 
 // Of our own gateway's texts, so that most responses need not be parsed: an error follows the id, and a tool's failure its content.
 const ERROR_HEAD = /^\{"jsonrpc":"2\.0","id":(?:null|-?[\d.e+]{1,32}|"(?:[^"\\]|\\.){0,1024}"),"error":/;
 const BARE_ERROR = /^\{"error":/;
 const TOOL_ERROR = /"isError":true[,}]/;
 
-export function readOutcome(text: string, isCut: boolean): Outcome {
+/** How a request ended, by the text of its response. */
+export function readOutcome(text: string, isCut: boolean): Ending {
   const isError = ERROR_HEAD.test(text) || BARE_ERROR.test(text);
   if (!isError && !TOOL_ERROR.test(text)) return OK;
   const value = parsed(text, isCut);
@@ -118,7 +115,7 @@ export function readOutcome(text: string, isCut: boolean): Outcome {
   return isError ? errorIn(value) : toolErrorIn(value);
 }
 
-function errorIn(value: JsonObject): Outcome {
+function errorIn(value: JsonObject): Ending {
   const { code, message, data } = objectOf(value["error"]);
   return {
     status: "error",
@@ -127,7 +124,7 @@ function errorIn(value: JsonObject): Outcome {
   };
 }
 
-function toolErrorIn(value: JsonObject): Outcome {
+function toolErrorIn(value: JsonObject): Ending {
   const result = objectOf(value["result"]);
   if (result["isError"] !== true) return OK;
   const code = short(objectOf(objectOf(result["_meta"])["troupe/refused"])["code"]);

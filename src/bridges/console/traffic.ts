@@ -5,8 +5,8 @@ import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
 import {
+  type Ending,
   type MessageText,
-  type Outcome,
   packetOutcome,
   type PacketReply,
   readMessage,
@@ -20,7 +20,7 @@ import { RecordedRows } from "./recorded-rows.ts";
 import { RecordingRate } from "./recording-rate.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
 import { HIDDEN, storedBody, storedText, type StoredText, requestHeaders, responseHeaders } from "./traffic-text.ts";
-import { type Ending, RecordedRow, type RowParts } from "./traffic-row.ts";
+import { RecordedRow, type RowParts } from "./traffic-row.ts";
 
 /** Requests of one client that wait for their responses, as far as they are recorded. */
 const MOST_PENDING = 1_000;
@@ -382,7 +382,7 @@ function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
 
 function outcomeOf(status: number, body: StoredText | undefined): Ending {
   if (status === 499) return { status: "cancelled" };
-  const outcome: Outcome = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
+  const outcome: Ending = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
   return status >= 400 && outcome.status === "ok" ? { status: "error", error: { code: status, message: `HTTP ${status}` } } : outcome;
 }
 

@@ -1,4 +1,4 @@
-// Owns: which messages are recorded, and how each ends. Does not own: where they pass (traffic-gateway.ts, recorded-packets.ts), and where
+// Owns: which messages are recorded, and how each ends. Does not own: where they pass (recorded-transports.ts), and where
 // they are stored (recorded-rows.ts).
 
 import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";

@@ -36,7 +36,7 @@ import { Subscriber } from "./subscriber.ts";
 /** Official clients abandon a call after 60 s. */
 export const CALL_MS = 55_000;
 
-const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+export const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 const OVER = Symbol("The time is over.");
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
 

@@ -33,13 +33,13 @@ import { fromBase64, trustContent } from "./json-values.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What a viewer can see of an actor at one time. */
-export interface ActorView {
+interface ActorView {
   readonly states: { [key: string]: VisibleState };
   readonly actions: { [key: string]: VisibleAction };
   readonly links: { [key: string]: VisibleActor };
 }
 
-export interface FeedOptions extends ActorRef {
+interface FeedOptions extends ActorRef {
   readonly viewer: Viewer;
   readonly serviceOf: (id: ActorId) => VisibleActor;
 }

@@ -106,7 +106,8 @@ export function appPolicy(csp: JsonObject): AppPolicy {
     for (const one of listOf(csp[name])) {
       const domain = typeof one === "string" && one.length <= MAX_DOMAIN_LENGTH ? one.replace(/\/$/, "") : "";
       if (found.length < MAX_DOMAINS && DOMAIN.test(domain)) found.push(domain);
-      else if (ignored.length < MAX_DOMAINS) ignored.push((typeof one === "string" ? one : JSON.stringify(one)).slice(0, MAX_DOMAIN_LENGTH));
+      else if (ignored.length < MAX_DOMAINS)
+        ignored.push((typeof one === "string" ? one : JSON.stringify(one)).slice(0, MAX_DOMAIN_LENGTH));
     }
     return found.join(" ");
   };

@@ -26,7 +26,7 @@ import { RecordedRow, type RowParts } from "./traffic-row.ts";
 const MOST_PENDING = 1_000;
 const MOST_CODES = 100;
 
-export interface TrafficOptions {
+interface TrafficOptions {
   readonly clock: Clock;
   readonly secrets: SecretArguments;
   readonly mostRows?: number;
@@ -34,7 +34,7 @@ export interface TrafficOptions {
 }
 
 /** An error code that clients were sent. */
-export interface SeenCode {
+interface SeenCode {
   readonly code: string;
   readonly count: number;
   readonly lastAt: number;

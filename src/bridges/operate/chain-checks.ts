@@ -24,7 +24,7 @@ const isDamage = (error: unknown): error is StoreError => error instanceof Store
 const seqIn = ({ data }: StoreError): number | undefined =>
   isJsonObject(data) && typeof data["seq"] === "number" ? data["seq"] : undefined;
 
-export interface VerdictOptions extends Omit<VerifyOptions, "actor"> {
+interface VerdictOptions extends Omit<VerifyOptions, "actor"> {
   /** Called after each page with the number of events so far. Return false to stop. Absent: there is no turn of the event loop between pages. */
   readonly onPage?: (done: number) => boolean;
 }

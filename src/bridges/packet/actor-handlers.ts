@@ -22,7 +22,7 @@ export type Pattern = StandardSchemaV1 | JsonObject;
 export type PayloadOf<P> = P extends StandardSchemaV1<unknown, infer T> ? T : P extends object ? JsonObject & P : JsonObject;
 
 /** Undefined: the payload does not match. */
-export type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
+type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
 
 /** Throws `BAD_DEFINITION` if the pattern can never match. */
 export function matcher(pattern: object | undefined, where: string): Matcher {
@@ -100,7 +100,7 @@ export interface UntypedPeriodic {
   run(context: HandlerContext): unknown;
 }
 
-export interface ActorHandlersOptions {
+interface ActorHandlersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
   /** The idle timeout of the kind, for actors in memory. */
@@ -114,7 +114,7 @@ export interface ActorHandlersOptions {
 }
 
 /** A message of an actor, as `actor()` takes it. */
-export type ActorMessage = { run(turn: CapabilityTurn): Value; work?: never } | { work(turn: CapabilityWork): Promise<Value>; run?: never };
+type ActorMessage = { run(turn: CapabilityTurn): Value; work?: never } | { work(turn: CapabilityWork): Promise<Value>; run?: never };
 
 interface Handler {
   readonly name: string;

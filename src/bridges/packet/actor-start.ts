@@ -10,7 +10,7 @@ import type { Acts } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
-export interface ActorStarterOptions {
+interface ActorStarterOptions {
   readonly engine: Engine;
   readonly capabilities: Capabilities;
   readonly maxPerUser: number;
@@ -19,7 +19,7 @@ export interface ActorStarterOptions {
 }
 
 /** The actor to start, and the message that starts it. */
-export interface StartRequest {
+interface StartRequest {
   readonly does: Acts;
   readonly id: ActorId;
   readonly actor_id: string;
@@ -122,7 +122,7 @@ const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
   );
 
 /** Limits how many actors of capabilities a user has at a time. Stopped actors do not count. */
-export class ActorQuota {
+class ActorQuota {
   readonly #engine: Engine;
   readonly #limit: number;
   readonly #kinds: () => ReadonlySet<string>;

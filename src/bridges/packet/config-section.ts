@@ -4,7 +4,7 @@ import { isList, TroupeError } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
-export interface ConfigIssue {
+interface ConfigIssue {
   /** Such as `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
   readonly path: string;
   readonly message: string;

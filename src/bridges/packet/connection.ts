@@ -187,7 +187,7 @@ function cancelTargetOf(frame: Uint8Array | string): CancelTarget {
   return "payload" in read && read.type !== "cancel" ? { id: read.id } : { none: true };
 }
 
-export interface InFlightPacketsOptions {
+interface InFlightPacketsOptions {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
@@ -261,7 +261,7 @@ function countingAlso(queued: number, reply: ReplyPacket): ReplyPacket {
 }
 
 /** Sends progress to a client. While it does not read, only the newest progress of each request is queued, so memory stays bounded (C8). */
-export class ProgressQueue {
+class ProgressQueue {
   readonly #channel: Channel;
   readonly #queued = new Map<string, ReplyPacket>();
   readonly #max: number;

@@ -17,7 +17,7 @@ import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
 import type { ForeignServer } from "./upstream-server.ts";
 
 /** The arguments of a packet's message. */
-export interface PacketArgs {
+interface PacketArgs {
   readonly payload: JsonObject;
   readonly context: PacketContext;
 }

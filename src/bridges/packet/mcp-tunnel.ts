@@ -186,7 +186,7 @@ const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefine
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
 
 /** A gateway connection of one client. */
-export class TunnelSession {
+class TunnelSession {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
   /** The error reply to the implicit initialize; undefined if it succeeded. */
@@ -214,7 +214,7 @@ interface Bounds {
 }
 
 /** Sessions by key, least recently used first. Limited in total, per principal, and in idle time. */
-export class TunnelSessions {
+class TunnelSessions {
   readonly #bounds: Bounds;
   readonly #open = new Map<string, TunnelSession>();
   #undoSweep: (() => void) | undefined;

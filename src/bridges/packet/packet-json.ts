@@ -11,7 +11,7 @@ export interface PacketIssue {
   readonly message: string;
 }
 
-export interface ParsedText {
+interface ParsedText {
   /** Absent: the text could not be parsed. If there is an issue too, use the value only to address the error. */
   readonly value?: Json;
   readonly issue?: PacketIssue;

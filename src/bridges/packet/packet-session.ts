@@ -12,7 +12,7 @@ import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
 import type { Running } from "./running.ts";
 import { withTraceparent } from "./tunnel-connection.ts";
 
-export interface SessionHost {
+interface SessionHost {
   readonly running: Running;
   /** Absent: MCP is not served. */
   readonly tunnel: McpTunnel | undefined;

@@ -22,7 +22,7 @@ const MAX_VALUE_BYTES = 16_384;
 /** Longest text kept in a value that exceeds that size. */
 const MAX_TEXT_CHARS = 256;
 
-export interface Recording {
+interface Recording {
   readonly clock: Clock;
   /** The turn's own `record`: several records become a list in the event. */
   readonly record: (what: unknown) => void;
@@ -73,7 +73,7 @@ function withoutLongTexts(value: Json): Json {
 export type RequestCapability = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 
 /** The work that makes a call. */
-export interface CallingWork {
+interface CallingWork {
   /** The owner of its actor; of a shared actor, the caller. */
   readonly viewer: Viewer;
   readonly context: PacketContext;
@@ -127,7 +127,7 @@ export class CapabilityCalls {
   }
 }
 
-export interface ServerRecording extends Recording {
+interface ServerRecording extends Recording {
   /** The server's name in the configuration. */
   readonly server: string;
 }

@@ -6,7 +6,7 @@ import { PACKET_VERSION, PacketError, type PacketErrorType, type ReplyPacket, ty
 import { type PacketEcho, type RefusedPacket, readPacket } from "./read-packet.ts";
 
 /** What a reply contains besides the request's own fields. */
-export interface ReplyDetails {
+interface ReplyDetails {
   /** From the packet's arrival to its reply. */
   readonly execution_time_ms: number;
   /** The actor that was used if the packet named none. */
@@ -46,7 +46,7 @@ export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyDetails)
 }
 
 /** The progress of a request, as its capability reports it. */
-export interface PacketProgress {
+interface PacketProgress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;

@@ -20,7 +20,7 @@ import { jsonCopy, payloadCopy } from "./packet-json.ts";
 import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";
 import type { Servers } from "./upstream-server.ts";
 
-export interface RunningHost {
+interface RunningHost {
   readonly capabilities: Capabilities;
   readonly actors: Actors;
   readonly clock: Clock;

@@ -112,7 +112,7 @@ export class TunnelConnection {
 export type RpcId = string | number;
 
 /** What the tunnel needs to know of a JSON-RPC message. `other`: the gateway replies with an error. */
-export type RpcMessage =
+type RpcMessage =
   | { readonly kind: "request"; readonly id: RpcId; readonly method: string; readonly modern: boolean; readonly message: JsonObject }
   /** `cancels`: the id of the request to cancel. */
   | { readonly kind: "notification"; readonly cancels: RpcId | undefined }

@@ -122,7 +122,7 @@ export class UpstreamConnection {
 }
 
 /** Carries messages to one server and back. */
-export interface UpstreamTransport {
+interface UpstreamTransport {
   readonly transport: McpTransport;
   readonly isProcess: boolean;
   /** Lets the server end the session. */

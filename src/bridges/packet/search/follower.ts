@@ -15,7 +15,7 @@ const BATCH_EVENTS = 256;
 const BATCH_CHARS = 131_072;
 const RETRY_MS = 1_000;
 
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly engine: Engine;
   readonly index: SearchIndex;
   readonly kinds: ReadonlyMap<string, IndexedKind>;
@@ -269,7 +269,7 @@ interface Waiter {
 }
 
 /** Callers that wait until an event is searchable. */
-export class Waiters {
+class Waiters {
   readonly #clock: Clock;
   readonly #waiters = new Set<Waiter>();
 

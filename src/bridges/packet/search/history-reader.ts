@@ -21,7 +21,7 @@ export interface IndexedKind {
   readonly fields: SearchableFields;
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   readonly id: ActorId;
   readonly of: IndexedKind;
   /** How far the history has been read; undefined: not at all. */

@@ -1,7 +1,7 @@
 // Owns: which of a capability's actors a viewer may see, and the actor that is meant when a request names none.
 //   Does not own: actors of plain kinds (kind-capability.ts).
 import { actorId } from "../../core/actor/index.ts";
-import type { ActorId, Json, Snapshot, Viewer } from "../../core/contract/index.ts";
+import type { ActorId, Json, JsonObject, Snapshot, Viewer } from "../../core/contract/index.ts";
 import { sha256Hex, utf8Length } from "../../core/platform/index.ts";
 import type { ActorState, Acts } from "./capability.ts";
 import { jsonCopy } from "./packet-json.ts";
@@ -21,8 +21,13 @@ export function isReservedForOther(capability: string, { shared }: Acts, { princ
 }
 
 /** The same error whether the actor does not exist or belongs to another user. */
-export const actorNotFound = (actor_id: string): PacketError =>
-  new PacketError("actor_not_found", `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`, { actor_id });
+export const actorNotFound = (actor_id: string, details: JsonObject = {}, options?: { readonly cause: unknown }): PacketError =>
+  new PacketError(
+    "actor_not_found",
+    `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`,
+    { actor_id, ...details },
+    options,
+  );
 
 /** Throws `PacketError` (`validation_failed`). */
 export function checkedActorId(kind: string, actor_id: string): ActorId {

@@ -2,7 +2,7 @@
 // (core/chain).
 
 import { readBody, readHeader } from "../../core/chain/index.ts";
-import type { CancelSignal, ChainEvent, DeadLetter } from "../../core/contract/index.ts";
+import { type CancelSignal, type ChainEvent, type DeadLetter, isJsonObject } from "../../core/contract/index.ts";
 import { DELIVERY_ATTEMPTS, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import { EVENT_ID, eventOf } from "./chain-routes.ts";
@@ -40,7 +40,7 @@ async function causes(id: string, disconnected: CancelSignal, data: ConsoleData)
   const { reader } = data;
   const requested = EVENT_ID.test(id) ? undefined : await letterOf(id, disconnected, reader);
   // The path to the requested event is in the graph, even if the graph has too many events.
-  const way = await wayTo(requested === undefined ? await eventOf(id, reader) : await causeOf(requested, reader), reader);
+  const way = await wayTo(await eventOf(requested === undefined ? id : (requested.message.cause ?? ""), reader), reader);
   const found = new Map<string, Found>();
   const edges: Edge[] = [];
   let cut = false;
@@ -86,10 +86,6 @@ async function letterOf(id: string, disconnected: CancelSignal, reader: ActorRea
   return undefined;
 }
 
-async function causeOf({ message }: DeadLetter, reader: ActorReader): Promise<ChainEvent> {
-  return await eventOf(message.cause ?? "", reader);
-}
-
 // A message is stamped when the event that sends it is committed, or when its timer fires.
 const waited = (from: ChainEvent, at: number): number => Math.max(0, at - readHeader(from).at);
 
@@ -109,7 +105,7 @@ function nodeOf({ event, depth }: Found, found: ReadonlyMap<string, Found>, edge
 
 function isSentBy(event: ChainEvent | undefined, prefix: string): boolean {
   const message = event === undefined ? undefined : readBody(event)?.message;
-  const id: unknown = typeof message === "object" && message !== null ? Reflect.get(message, "id") : undefined;
+  const id = isJsonObject(message) ? message["id"] : undefined;
   return typeof id === "string" && id.startsWith(prefix);
 }
 

@@ -180,8 +180,7 @@ async function eventDetail(id: string, data: ConsoleData): Promise<EventDetail> 
     ...(!isLarge && omitUndefined({ body: event.body, record: body?.record })),
     ...(isLarge && { cut: true }),
     sentIds: body?.sent ?? [],
-    ...omitUndefined({ request: await requestBehind(event, data) }),
-    ...omitUndefined({ version: body?.version }),
+    ...omitUndefined({ request: await requestBehind(event, data), version: body?.version }),
   };
 }
 

@@ -1,7 +1,7 @@
 // Owns: what operators do to actors: stop, restart, fork, revert, checkpoint, edit; and the same to many. Does not own: how it is done
 // (bridges/operate), calls (call-routes.ts).
 
-import { isList, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { isActorId, isTexts } from "../../core/contract/internal.ts";
 import { editsOff, type Operate, OperationError } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
@@ -115,7 +115,7 @@ function operateOf({ operate }: ConsoleData): Operate {
 }
 
 function writtenIn(done: Json): Written {
-  const { actor, seq, head, sent, erased, signed, checked } = typeof done === "object" && done !== null && !isList(done) ? done : {};
+  const { actor, seq, head, sent, erased, signed, checked } = isJsonObject(done) ? done : {};
   if (!isActorId(actor) || typeof seq !== "number" || typeof head !== "string")
     throw new TypeError("The operation answered with no event.");
   return {

@@ -178,32 +178,18 @@ async function lettersIn(reader: ActorReader): Promise<number> {
   return count;
 }
 
-interface Merged {
-  sessions: number;
-  streams: number;
-  readonly all: SeenClient[];
-}
-
 /** By client and revision, those with most requests first. */
 function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientShape[] {
-  const merged = new Map<string, Merged & { readonly client: string; readonly revision: string }>();
-  for (const one of clients) {
-    const [client, revision] = [one.client ?? "unknown", one.revision ?? ""];
-    const key = JSON.stringify([client, revision]);
-    const found = merged.get(key) ?? { client, revision, sessions: 0, streams: 0, all: [] };
-    merged.set(key, found);
-    found.sessions += 1;
-    found.streams += one.streams;
-    found.all.push(one);
-  }
-  return Array.from(merged.values(), ({ client, revision, sessions, streams, all }): ClientShape => {
+  const alike = Map.groupBy(clients, ({ client = "unknown", revision = "" }) => JSON.stringify([client, revision]));
+  return Array.from(alike.values(), (all): ClientShape => {
+    const [{ client = "unknown", revision = "" } = {}] = all;
     return {
       client,
       revision,
-      sessions,
-      streams,
+      sessions: all.length,
+      streams: all.reduce((sum, { streams }) => sum + streams, 0),
       ...ClientDurations.figures(
-        Array.from(all, ({ durations }) => durations),
+        all.map(({ durations }) => durations),
         at,
       ),
     };

@@ -82,9 +82,9 @@ export function actorIn(request: ConsoleRequest): ActorId | undefined {
 }
 
 /** A JSON object. Undefined: it is absent. Throws `BAD_REQUEST`. */
-export function objectIn({ query }: ConsoleRequest, name: string): JsonObject | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
+export function objectIn(request: ConsoleRequest, name: string): JsonObject | undefined {
+  const text = textIn(request, name);
+  if (text === undefined) return undefined;
   const value = tryParseJson(text);
   if (isJsonObject(value)) return value;
   throw badRequest(`${name} must be a JSON object.`);

@@ -1,7 +1,7 @@
 // Owns: which messages are recorded, and how each ends. Does not own: where they pass (recorded-transports.ts), and where
 // they are stored (recorded-rows.ts).
 
-import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import { type Answer, type Caller, type Clock, type Exchange, type GatewayReport, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
 import {
@@ -390,8 +390,7 @@ const headerIn = (headers: Answer["headers"], name: string): string | undefined 
   Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
 
 function requestIdIn(value: MessageText["value"]): string | undefined {
-  if (typeof value !== "object" || value === null || !("params" in value)) return undefined;
-  const { params } = value;
-  if (typeof params !== "object" || params === null || !("requestId" in params)) return undefined;
-  return JSON.stringify(params["requestId"]);
+  const params = isJsonObject(value) ? value["params"] : undefined;
+  const requestId = isJsonObject(params) ? params["requestId"] : undefined;
+  return requestId === undefined ? undefined : JSON.stringify(requestId);
 }

@@ -4,13 +4,13 @@
 import { readBody, readHeader } from "../../core/chain/index.ts";
 import { type CancelSignal, type ChainEvent, type DeadLetter, isJsonObject } from "../../core/contract/index.ts";
 import { DELIVERY_ATTEMPTS, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import { EVENT_ID, eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { wayTo, withRequest } from "./causing-request.ts";
 import { eventRow, inList, pathsIn } from "./event-rows.ts";
 import { eachLetter } from "./queue-routes.ts";
-import { redactedArgs, turn } from "./requests.ts";
+import { redactedArgs } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
 
@@ -60,7 +60,7 @@ async function causes(id: string, disconnected: CancelSignal, data: ConsoleData)
       add(effect, from);
     }
     looks += 1;
-    if (looks % LOOKS_AT_ONCE === 0) await turn();
+    if (looks % LOOKS_AT_ONCE === 0) await yieldToEventLoop();
   }
   const nodes = [...found.values()].map((one) => withRequest(nodeOf(one, found, edges), data));
   for await (const letter of eachLetter(reader, { most: MAX_LETTERS, disconnected })) {

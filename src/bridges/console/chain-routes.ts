@@ -4,25 +4,12 @@
 import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { charactersIn, EventPages, omitUndefined } from "../../core/contract/internal.ts";
-import { type ActorReader, stateAfter } from "../operate/index.ts";
+import { type ActorReader, stateAfter, yieldToEventLoop } from "../operate/index.ts";
 import { requestBehind, withRequest } from "./causing-request.ts";
 import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
 import { changedBy, eventRow, eventRows } from "./event-rows.ts";
-import {
-  actorOf,
-  badRequest,
-  choiceIn,
-  MAX_BYTES,
-  notAvailable,
-  notFound,
-  numberIn,
-  pageLimit,
-  SEQ,
-  stateOf,
-  textIn,
-  turn,
-} from "./requests.ts";
+import { actorOf, badRequest, choiceIn, MAX_BYTES, notAvailable, notFound, numberIn, pageLimit, SEQ, stateOf, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { EventDetail, EventRow, EventTexts, PageOf, StateAt, StateDiff } from "./shapes.ts";
 
@@ -138,7 +125,7 @@ async function events(request: ConsoleRequest, data: ConsoleData): Promise<PageO
     // Events that are not stored, as those of an actor in memory, leave a gap.
     if (descending) high = from + 1;
     else low = from + wanted;
-    await turn();
+    await yieldToEventLoop();
   }
   const ordered = descending ? found.toReversed() : found;
   const rows = (await eventRows(reader, ordered)).map((row) => withRequest(row, data));

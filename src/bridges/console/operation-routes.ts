@@ -3,9 +3,9 @@
 
 import { isJsonObject, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { isActorId, isTexts } from "../../core/contract/internal.ts";
-import { editsOff, type Operate, OperationError } from "../operate/index.ts";
+import { editsOff, type Operate, OperationError, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { actorOf, badRequest, notAvailable, turn } from "./requests.ts";
+import { actorOf, badRequest, notAvailable } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
 import type { BatchOutcome, Done, Written } from "./shapes.ts";
 
@@ -151,7 +151,7 @@ async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOu
     }
     if ((n + 1) % AT_ONCE > 0) continue;
     request.emit("progress", { done: n + 1, total: ids.length });
-    await turn();
+    await yieldToEventLoop();
   }
   return { done, failed };
 }

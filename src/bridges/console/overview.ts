@@ -7,10 +7,9 @@ import { ClientDurations, type SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import { RecentDurations } from "./recent-durations.ts";
 import { eachLetter } from "./queue-routes.ts";
-import { turn } from "./requests.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
 /** Several pages request them at once: they get the same figures. */
@@ -156,14 +155,14 @@ class OverviewSource {
       if (count === undefined) break;
       const [all, there] = [await count({ kind }), await count({ kind, live: true })];
       byKind[kind] = { live: there, stopped: Math.max(0, all - there) };
-      await turn();
+      await yieldToEventLoop();
     }
     const letters = reader.letters && (await lettersIn(reader));
-    await turn();
+    await yieldToEventLoop();
     const due = await reader.due?.(now(), MOST_DUE, leaveOut);
     const next = (await reader.due?.(FAR, 1, leaveOut))?.[0]?.at;
     const timers = due === undefined ? undefined : { due: due.length, ...omitUndefined({ next }) };
-    await turn();
+    await yieldToEventLoop();
     // A running engine knows without asking its store.
     const outbox = running === undefined ? (await reader.undelivered?.(MOST_DUE, leaveOut))?.length : undefined;
     this.#failedBefore = await stillFailed(this.#failedBefore, reader);

@@ -2,11 +2,11 @@
 
 import type { ActorId, CancelSignal, ChainEvent, DeadLetter, Due, SetWake, Store } from "../../core/contract/index.ts";
 import { compareIds, isActorId, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
 import { eventRow, inList } from "./event-rows.ts";
-import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn, unlessDamaged } from "./requests.ts";
+import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, unlessDamaged } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import type { Done, EventRow, LetterPage, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
@@ -120,7 +120,7 @@ export async function* eachLetter(reader: ActorReader, { most, disconnected, onD
     if (fresh.length === 0) return;
     for (const letter of fresh) seen.add(letter.message.id);
     yield* fresh;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -162,7 +162,7 @@ class Roots {
     if (this.#rows.has(id)) return this.#rows.get(id);
     if (this.#left <= 0) return undefined;
     this.#left -= 1;
-    await turn();
+    await yieldToEventLoop();
     const event = await this.#data.reader.event(id);
     const row = event === undefined ? undefined : await this.#described(event);
     this.#rows.set(id, row);
@@ -200,7 +200,7 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
     const event = stored?.tail.find((one) => one.id === wake?.cause);
     const setBy = event && eventRow(event, []);
     items.push(wake === undefined ? { actor: id, name, at } : { ...timerRow(id, name, wake, data), ...omitUndefined({ setBy }) });
-    await turn();
+    await yieldToEventLoop();
   }
   const last = found[limit - 1];
   return { items, ...(found.length > limit && last !== undefined && { next: `${last.at} ${last.id} ${last.wake}` }) };
@@ -235,7 +235,7 @@ async function timersBehind(
     // Of those at the same time as the last, some may be missing.
     const behind = found.filter((one) => (isAll || one.at < end) && (after === undefined || comparePlaces(one, after) > 0));
     if (isAll || behind.length > limit) return behind.toSorted(comparePlaces);
-    await turn();
+    await yieldToEventLoop();
   }
 }
 

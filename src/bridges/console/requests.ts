@@ -109,8 +109,5 @@ export function redactedArgs(data: ConsoleData, message: Message): Json {
   return behaviour.redact === undefined ? args : behaviour.redact(message);
 }
 
-/** Lets the event loop turn: stores answer synchronously, and a long read would block it. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /** A state or body beyond this is left out. */
 export const MAX_BYTES = 4 * 1_048_576;

@@ -12,11 +12,10 @@ import {
 } from "../../core/chain/index.ts";
 import { type ActorId, type Behaviour, type ChainEvent, isJsonObject, type Store, StoreError } from "../../core/contract/index.ts";
 import { EventPages } from "../../core/contract/internal.ts";
+import { yieldToEventLoop } from "./paging.ts";
 
 /** Of one page. Between pages there is a turn of the event loop: stores answer synchronously, and a replay runs the author's code. */
 const MOST_EVENTS = 100;
-
-const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 

@@ -11,7 +11,7 @@ export {
   storeOperations,
   type StoreOperatingOptions,
 } from "./operations.ts";
-export { actorsOf, eventsOf, type Which } from "./paging.ts";
+export { actorsOf, eventsOf, type Which, yieldToEventLoop } from "./paging.ts";
 export {
   type ActorHealth,
   type ActorReader,

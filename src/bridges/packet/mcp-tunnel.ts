@@ -122,9 +122,10 @@ export class McpTunnel implements Closable {
   #begin(caller: Caller, isInitialized: boolean): TunnelSession {
     const connection = new TunnelConnection(this.#gateway, caller);
     const initialized = isInitialized
-      ? undefined
+      ? Promise.resolve(undefined)
       : connection.request(INITIALIZE_ID, INITIALIZE).then((response) => ("result" in response ? undefined : response));
-    return new TunnelSession(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
+    const { principal } = caller;
+    return { principal, connection, initialized, activeRequests: 0, isReplaced: false, lastUsedAt: this.#clock.now() };
   }
 
   // An invalid message is answered without a session.
@@ -186,24 +187,17 @@ const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefine
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
 
 /** A gateway connection of one client. */
-class TunnelSession {
+interface TunnelSession {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
   /** The error reply to the implicit initialize; undefined if it succeeded. */
   readonly initialized: Promise<JsonObject | undefined>;
   /** Requests in progress. A session in use is not evicted. */
-  activeRequests = 0;
+  activeRequests: number;
   /** Another `initialize` took its place: it ends with its last request. */
-  isReplaced = false;
+  isReplaced: boolean;
   /** Milliseconds since 1970. */
   lastUsedAt: number;
-
-  constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<JsonObject | undefined>, now: number) {
-    this.principal = principal;
-    this.connection = connection;
-    this.initialized = initialized;
-    this.lastUsedAt = now;
-  }
 }
 
 interface Bounds {

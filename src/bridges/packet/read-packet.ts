@@ -73,7 +73,7 @@ function packetOf(value: Json): RequestPacket | Refusal {
   if (version === undefined) fields.addIssue("/version", `A packet says "version": "${PACKET_VERSION}".`);
   else if (typeof version !== "string") fields.addIssue("/version", `The version is text: "${PACKET_VERSION}".`);
   if (type === undefined || typeof type !== "string") fields.addIssue("/type", `The type is one of ${REQUEST_TYPES.join(", ")}.`);
-  const packet = fields.packet(PACKET_VERSION, isRequestType(type) ? type : undefined);
+  const packet = fields.packet(isRequestType(type) ? type : undefined);
   return packet ?? malformed(fields.issues);
 }
 
@@ -104,7 +104,7 @@ class RequestReader {
   }
 
   /** Undefined: see `issues`. Without a type, only the fields that all types share are checked. */
-  packet(version: string, type: RequestType | undefined): RequestPacket | undefined {
+  packet(type: RequestType | undefined): RequestPacket | undefined {
     const id = this.#text("id");
     const intent = this.#text("intent", INTENT_BYTES, 0);
     const capability_id = this.#text("capability_id");
@@ -116,7 +116,7 @@ class RequestReader {
     if (type !== undefined) this.#checkTypeFields(type, payload ?? {});
     if (type === undefined || this.issues.length > 0) return undefined;
     return {
-      version,
+      version: PACKET_VERSION,
       type,
       ...(id === undefined ? undefined : { id }),
       ...(intent === undefined ? undefined : { intent }),

@@ -13,12 +13,13 @@ import { checkedActorId } from "./visible-actors.ts";
 /** How long a search waits for the most recent messages to be indexed. */
 const RECENT_WAIT_MS = 500;
 
-/** What an index reads of the capability's actors; undefined if nothing is searchable. */
-function searchKind({ does }: Capability): SearchKind | undefined {
-  if (does.how !== "actor" || does.search.length === 0) return undefined;
-  const { kind, policy } = does.behaviour;
-  return { kind, policy, fields: does.search, payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined) };
-}
+/** What an index reads of a capability's actors. */
+const searchKind = ({ behaviour: { kind, policy }, search: fields }: Acts): SearchKind => ({
+  kind,
+  policy,
+  fields,
+  payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined),
+});
 
 export interface Searches extends Closable {
   /** `<id>_search`, for each capability with searchable fields. */
@@ -36,13 +37,12 @@ export function searchesOf(
   file: string,
   onFault?: (error: unknown) => void,
 ): Searches | undefined {
-  const kinds = capabilities.flatMap((one) => searchKind(one) ?? []);
-  if (kinds.length === 0) return undefined;
-  const search = searchIndex({ engine, file, kinds, ...(onFault === undefined ? {} : { onFault: (error) => onFault(error) }) });
+  const searchable = capabilities.flatMap((of) => (of.does.how === "actor" && of.does.search.length > 0 ? [{ of, does: of.does }] : []));
+  if (searchable.length === 0) return undefined;
+  const kinds = searchable.map(({ does }) => searchKind(does));
+  const search = searchIndex({ engine, file, kinds, onFault: (error) => onFault?.(error) });
   return {
-    capabilities: capabilities.flatMap((one) =>
-      one.does.how === "actor" && one.does.search.length > 0 ? [searchCapability(one, one.does, search, engine)] : [],
-    ),
+    capabilities: searchable.map(({ of, does }) => searchCapability(of, does, search, engine)),
     find: (query, found) => search.search(query, { ...found, owner: undefined, everyone: true }),
     erased(ids) {
       for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));

@@ -7,7 +7,7 @@ import { setOwn } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { sameJson } from "../../mcp/source/index.ts";
 import type { CapabilityTurn, CapabilityWork } from "./actor-state.ts";
-import { RESERVED_PREFIX, TIMEOUT_MESSAGE, type Timeout, ActorTimers, periodicMessage, expireMsIn } from "./actor-timers.ts";
+import { ActorTimers, type ActorTimersOptions, expireMsIn, periodicMessage, RESERVED_PREFIX, TIMEOUT_MESSAGE } from "./actor-timers.ts";
 import type { ActorTimes, Routed } from "./capability.ts";
 import { asCallerError } from "./error-mapping.ts";
 import { HandlerContext, WorkHandlerContext, parsePacketArgs } from "./handler-context.ts";
@@ -100,11 +100,7 @@ export interface UntypedPeriodic {
   run(context: HandlerContext): unknown;
 }
 
-interface ActorHandlersOptions {
-  readonly id: string;
-  readonly timeout: Timeout | undefined;
-  /** The idle timeout of the kind, for actors in memory. */
-  readonly expireMs: number | undefined;
+interface ActorHandlersOptions extends ActorTimersOptions {
   readonly messages: Readonly<Record<string, UntypedHandler>>;
   readonly periodic: Readonly<Record<string, UntypedPeriodic>>;
   readonly servers: Servers;

@@ -4,19 +4,11 @@ import { type ActorId, type Engine, EngineError, type Json, Queues } from "../..
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
-import type { Sending } from "./actors.ts";
+import type { ActorsOptions, Sending } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Acts } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
-
-interface ActorStarterOptions {
-  readonly engine: Engine;
-  readonly capabilities: Capabilities;
-  readonly maxPerUser: number;
-  readonly idleMs: number;
-  readonly replyMs: number;
-}
 
 /** The actor to start, and the message that starts it. */
 interface StartRequest {
@@ -30,12 +22,12 @@ interface StartRequest {
 
 /** Starts each actor once, however many messages need it, within the quota of its user. */
 export class ActorStarter {
-  readonly #options: ActorStarterOptions;
+  readonly #options: ActorsOptions;
   readonly #quota: ActorQuota;
   /** Starts in progress. Resolves to false if the start failed. */
   readonly #starting = new Map<ActorId, Promise<boolean>>();
 
-  constructor(options: ActorStarterOptions) {
+  constructor(options: ActorsOptions) {
     this.#options = options;
     this.#quota = new ActorQuota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
   }

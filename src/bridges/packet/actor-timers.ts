@@ -57,7 +57,7 @@ export function policyOverride(usual: Persistence, chosen: Persistence, timeout:
   return usual === "memory" && over.idleMs !== undefined ? { ...over, expireMs: STATE_TIMEOUT_MS } : over;
 }
 
-interface ActorTimersOptions {
+export interface ActorTimersOptions {
   readonly id: string;
   readonly timeout: Timeout | undefined;
   /** The idle timeout of the kind, for actors in memory. */

@@ -7,14 +7,11 @@ import {
   type ActorId,
   type Change,
   type JsonObject,
-  type CancelSignal,
   type Clock,
   type Engine,
   type Entropy,
   type Json,
-  type Log,
   type Outgoing,
-  type Progress,
   type Reply,
   type Snapshot,
   type Viewer,
@@ -25,7 +22,7 @@ import type { CastOptions } from "../../mcp/source/index.ts";
 import { actorNotFound, actorStateOf, checkedActorId, isAliveFor, isReservedForOther, toJson } from "./visible-actors.ts";
 import { ActorStarter } from "./actor-start.ts";
 import { type Capabilities, registeredCapability } from "./capabilities.ts";
-import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
+import type { ActorRef, ActorState, Acts, DeliveryOptions, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts";
 import { checkPayload } from "./capability-contract.ts";
@@ -51,22 +48,9 @@ export interface ActorsOptions {
 }
 
 /** The sender of a message, and options of the delivery. */
-export interface Sending {
-  readonly viewer: Viewer;
+export interface Sending extends DeliveryOptions {
   readonly context?: PacketContext;
   readonly options?: ActorOptions;
-  readonly signal?: CancelSignal;
-  /** For this message; capped by the general limit. */
-  readonly timeoutMs?: number;
-  /** Idempotency key (C4): a repeated message gets the first reply. */
-  readonly key?: string;
-  readonly onProgress?: Progress;
-  readonly onLog?: Log;
-  /** The client's answers, and what it can be asked (`CallOptions`). */
-  readonly answers?: JsonObject;
-  readonly can?: readonly string[];
-  /** How to call the actor from the work of another actor. Default: `Engine.call`. */
-  readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
 /** An actor's reply, and how many messages it has applied. */

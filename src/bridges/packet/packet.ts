@@ -37,8 +37,9 @@ export interface ActorOptions {
   readonly persistence?: Persistence;
 }
 
+export const PERSISTENCES = ["memory", "disk", "distributed"] as const;
 /** Where a capability's actors store their state. */
-export type Persistence = "memory" | "disk" | "distributed";
+export type Persistence = (typeof PERSISTENCES)[number];
 
 /** A packet with valid fields. Its capability may not exist. Unknown fields are ignored. */
 export interface RequestPacket {
@@ -70,8 +71,6 @@ export interface ReplyPacket {
 
 /** The subprotocol of packets over WebSocket. */
 export const PACKET_PROTOCOL = "packetflow.v1";
-
-export const PERSISTENCES = ["memory", "disk", "distributed"] as const satisfies readonly Persistence[];
 
 /** Limits of one packet as text. */
 export interface PacketLimits {

@@ -18,7 +18,7 @@ import {
   type Viewer,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { closestMatch, invalidInBlock, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
+import { closestMatch, getOwn, invalidInBlock, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
 import { describeSource } from "../../mcp/source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
@@ -27,7 +27,6 @@ import { requiredFields } from "./capability-contract.ts";
 import type { Capability, OfferedTool, RunCapability, RunOptions } from "./capability.ts";
 import { AnswersNeeded } from "./error-mapping.ts";
 import { ACTOR_ID, type IndexedTool, type Expose, type ToolIndex, actorUri, buildToolIndex } from "./mcp-tools.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /** Options of `capabilitySource`. */
@@ -242,7 +241,7 @@ function payloadOf(
 ): { readonly payload: JsonObject; readonly actor_id?: string } {
   const { does, requires, parameters } = capability;
   if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
-  const actor_id = memberOf(args, ACTOR_ID);
+  const actor_id = getOwn(args, ACTOR_ID);
   if (does.how !== "actor" || actor_id === undefined) return { payload: args };
   if (typeof actor_id !== "string")
     throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`, {

@@ -149,11 +149,6 @@ export function payloadCopy(payload: JsonObject): JsonObject {
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
-/** An own member. Inherited ones, such as `constructor`, are ignored. */
-export function memberOf(bag: JsonObject, key: string): Json | undefined {
-  return Object.hasOwn(bag, key) ? bag[key] : undefined;
-}
-
 export interface JsonBounds {
   /** Size as JSON text, in bytes of UTF-8. */
   readonly maxBytes: number;

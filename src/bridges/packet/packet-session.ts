@@ -1,11 +1,10 @@
 // Owns: the packets of one client: who sends them, dispatch by type, cancellation, exactly one reply each.
 //   Does not own: transports (connection.ts, endpoints.ts), running capabilities (running.ts).
 import { type Caller, type Json, type JsonObject, type Viewer } from "../../core/contract/index.ts";
-import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
+import { getOwn, type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import type { Ran } from "./capability.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
-import { memberOf } from "./packet-json.ts";
 import { type PacketContext, PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
 import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
@@ -154,7 +153,7 @@ export class Session implements PacketSession {
     const { principal, scopes, claims } = withGuestPrincipal(viewerFor(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
     const caller: Caller = { scopes, ...omitUndefined({ principal, claims, peer }) };
-    const message = withTraceparent(memberOf(payload, "mcp_message") ?? null, trace_id);
+    const message = withTraceparent(getOwn(payload, "mcp_message") ?? null, trace_id);
     const response = await tunnel.request(message, caller, context.session_id, { signal });
     return response === undefined ? {} : { mcp_message: response };
   }
@@ -176,7 +175,7 @@ export class Session implements PacketSession {
 
 /** C4: a repeated packet with the same key gets the first reply. */
 function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
-  const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
+  const key = metadata === undefined ? undefined : getOwn(metadata, CALL_ID);
   if (key === undefined) return {};
   if (typeof key === "string" && key !== "" && key.length <= 256) return { key };
   throw new PacketError("validation_failed", `metadata["${CALL_ID}"] is text of 1 to 256 characters.`);

@@ -1,8 +1,8 @@
 // Owns: reading packets of clients and of servers, and what a reply repeats of a request.
 //   Does not own: JSON syntax and limits (packet-json.ts), the schema for clients (packet-schema.ts).
 import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
-import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
-import { type PacketIssue, fitsBytes, isSerialisable, memberOf, parsePacketText } from "./packet-json.ts";
+import { getOwn, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
+import { type PacketIssue, fitsBytes, isSerialisable, parsePacketText } from "./packet-json.ts";
 import {
   type ActorOptions,
   CONTEXT_BYTES,
@@ -54,7 +54,7 @@ interface Refusal {
 function packetOf(value: Json): RequestPacket | Refusal {
   if (isList(value)) return malformed([{ path: "", message: "A packet is an object: send several one after the other, each on a line." }]);
   if (!isJsonObject(value)) return malformed([{ path: "", message: "A packet is an object." }]);
-  const version = memberOf(value, "version");
+  const version = getOwn(value, "version");
   // The fields of another version may mean anything, so they are not checked.
   if (typeof version === "string" && version !== PACKET_VERSION)
     return {
@@ -62,7 +62,7 @@ function packetOf(value: Json): RequestPacket | Refusal {
       message: `Packets of version ${preview(version)} are not read here: send version "${PACKET_VERSION}".`,
       details: { supported: [PACKET_VERSION] },
     };
-  const type = memberOf(value, "type");
+  const type = getOwn(value, "type");
   if (typeof type === "string" && !isRequestType(type))
     return {
       refused: "unknown_type",
@@ -130,22 +130,22 @@ class RequestReader {
   }
 
   #checkTypeFields(type: RequestType, payload: JsonObject): void {
-    if ((type === "capability_request" || type === "actor_message") && memberOf(this.#source, "capability_id") === undefined)
+    if ((type === "capability_request" || type === "actor_message") && getOwn(this.#source, "capability_id") === undefined)
       this.addIssue("/capability_id", `A packet of type ${type} names the capability it is for.`);
-    if (type === "mcp_request" && !isJsonObject(memberOf(payload, "mcp_message")))
+    if (type === "mcp_request" && !isJsonObject(getOwn(payload, "mcp_message")))
       this.addIssue("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
-    if (type === "cancel" && !isText(memberOf(payload, "id"), ID_BYTES))
+    if (type === "cancel" && !isText(getOwn(payload, "id"), ID_BYTES))
       this.addIssue("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
   }
 
   #text(name: string, maxBytes = ID_BYTES, minBytes = 1): string | undefined {
-    const value = memberOf(this.#source, name);
+    const value = getOwn(this.#source, name);
     if (value === undefined || isText(value, maxBytes, minBytes)) return value;
     return this.addIssue(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
   }
 
   #object(name: string): JsonObject | undefined {
-    const value = memberOf(this.#source, name);
+    const value = getOwn(this.#source, name);
     if (value === undefined || isJsonObject(value)) return value;
     return this.addIssue(`/${name}`, "Must be an object, or absent.");
   }
@@ -156,7 +156,7 @@ class RequestReader {
     if (!fitsContext(context)) this.addIssue("/context", `Must have at most ${CONTEXT_BYTES} bytes: send what is long in the payload.`);
     if (isContext(context)) return context;
     for (const name of CONTEXT_TEXTS) {
-      const text = memberOf(context, name);
+      const text = getOwn(context, name);
       if (text !== undefined && !isText(text, ID_BYTES))
         this.addIssue(`/context/${name}`, `Must be text of 1 to ${ID_BYTES} bytes, or absent.`);
     }
@@ -166,9 +166,9 @@ class RequestReader {
   #actorOptions(): ActorOptions | undefined {
     const options = this.#object("actor_options");
     if (options === undefined) return undefined;
-    const create = memberOf(options, "create_if_missing");
-    const timeout = memberOf(options, "state_timeout");
-    const persistence = memberOf(options, "persistence");
+    const create = getOwn(options, "create_if_missing");
+    const timeout = getOwn(options, "state_timeout");
+    const persistence = getOwn(options, "persistence");
     if (create !== undefined && typeof create !== "boolean")
       this.addIssue("/actor_options/create_if_missing", "Must be true, false or absent.");
     if (timeout !== undefined && !isTimeout(timeout))
@@ -200,10 +200,10 @@ function echoOf(value: Json | undefined, depth: number): PacketEcho {
   if (!isJsonObject(value)) return { context: {} };
   const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
   for (const name of ["id", "intent", "capability_id", "actor_id"] as const) {
-    const text = memberOf(value, name);
+    const text = getOwn(value, name);
     if (isText(text, BOUNDS[name], name === "intent" ? 0 : 1) && text.isWellFormed()) echo[name] = text;
   }
-  return { ...echo, context: contextEcho(memberOf(value, "context"), depth - 1) };
+  return { ...echo, context: contextEcho(getOwn(value, "context"), depth - 1) };
 }
 
 /** Text of `minBytes` to `maxBytes` bytes of UTF-8. */
@@ -231,7 +231,7 @@ const isKnownContextField = (name: string): boolean => KNOWN_CONTEXT_FIELDS.has(
 /** Whether the known members are valid texts. */
 function isContext(value: JsonObject): value is PacketContext & JsonObject {
   return CONTEXT_TEXTS.every((name) => {
-    const text = memberOf(value, name);
+    const text = getOwn(value, name);
     return text === undefined || isText(text, ID_BYTES);
   });
 }

@@ -1,10 +1,9 @@
 // Owns: full-text search as a capability: `<id>_search` for each capability with searchable fields. Does not own: the index (search/).
 import { keyOf } from "../../core/actor/index.ts";
 import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
 import type { SearchKind } from "./search/searchable-fields.ts";
@@ -18,7 +17,7 @@ const searchKind = ({ behaviour: { kind, policy }, search: fields }: Acts): Sear
   kind,
   policy,
   fields,
-  payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined),
+  payload: (args) => (isJsonObject(args) ? getOwn(args, "payload") : undefined),
 });
 
 export interface Searches extends Closable {

@@ -1,7 +1,7 @@
 // Owns: the documents of MCP Apps that pages of the console show in frames: how they are answered, and with which content security policy.
 // Does not own: the protocol between page and app (console/src/mcp/app-host.ts).
 
-import { type Answer, isList, type Json, type JsonObject, systemEntropy } from "../../core/contract/index.ts";
+import { type Answer, isList, type JsonObject, systemEntropy } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
 import type { ConsoleData } from "./data.ts";
@@ -103,7 +103,8 @@ export function appPolicy(csp: JsonObject): AppPolicy {
   const ignored: string[] = [];
   const domains = (name: string): string => {
     const found: string[] = [];
-    for (const one of listOf(csp[name])) {
+    const declared = csp[name];
+    for (const one of isList(declared) ? declared : []) {
       const domain = typeof one === "string" && one.length <= MAX_DOMAIN_LENGTH ? one.replace(/\/$/, "") : "";
       if (found.length < MAX_DOMAINS && DOMAIN.test(domain)) found.push(domain);
       else if (ignored.length < MAX_DOMAINS)
@@ -130,5 +131,3 @@ export function appPolicy(csp: JsonObject): AppPolicy {
   const policy = directives.map((words) => words.filter((word) => word !== "").join(" ")).join("; ");
   return { policy, ignored };
 }
-
-const listOf = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);

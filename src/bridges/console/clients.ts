@@ -199,18 +199,16 @@ export class SeenClients {
     const known = this.#all.get(key);
     if (known !== undefined) {
       // Only now and then, since each move costs as much as a look-up.
-      if (this.#all.size >= MOST_CLIENTS) this.#move(key, known);
+      if (this.#all.size >= MOST_CLIENTS) {
+        this.#all.delete(key);
+        this.#all.set(key, known);
+      }
       return known;
     }
     const made = make();
     this.#all.set(key, made);
     if (this.#all.size > MOST_CLIENTS) for (const [oldest] of this.#all) return (this.#all.delete(oldest), made);
     return made;
-  }
-
-  #move(key: string, client: SeenClient): void {
-    this.#all.delete(key);
-    this.#all.set(key, client);
   }
 
   ended(client: SeenClient): void {

@@ -19,7 +19,7 @@ import {
 import { hasBegun, MultiMap, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { actorNotFound, actorStateOf, checkedActorId, isAliveFor, isReservedForOther, toJson } from "./visible-actors.ts";
+import { actorNotFound, actorStateOf, checkedActorId, isLiveFor, isReservedForOther, toJson } from "./visible-actors.ts";
 import { ActorStarter } from "./actor-start.ts";
 import { type Capabilities, registeredCapability } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, DeliveryOptions, Routed } from "./capability.ts";
@@ -128,7 +128,7 @@ export class Actors {
     const does = this.#actorCapability(capabilityId);
     if (does.own !== undefined) throw actorNotFound(actor_id);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!isAliveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
+    if (!isLiveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
     return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
@@ -271,7 +271,7 @@ export class Actors {
     const mayBegin = sending.options?.create_if_missing !== false;
     for (let starts = 0; ; starts += 1) {
       const snapshot = await engine.read(id);
-      if (isAliveFor(snapshot, does, sending.viewer)) return snapshot;
+      if (isLiveFor(snapshot, does, sending.viewer)) return snapshot;
       if (!mayBegin || starts === MAX_STARTS) throw actorNotFound(actor_id);
       // An earlier message may stop the actor again before it is read.
       await this.#starter.start({ does, id, actor_id, sending });

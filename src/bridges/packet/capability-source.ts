@@ -271,13 +271,10 @@ function toolReply(result: Json): Reply {
 
 /** An error as a reply to a tool call: invalid arguments are a request error, all else an error result for the model. */
 function toolFailure({ type, message, details }: PacketError): Reply {
-  if (type === "validation_failed") return invalidParams(message);
+  if (type === "validation_failed")
+    return { refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error: message } } };
   const structured = { error: { type, message, details } };
   return { ok: { [CONTENT]: [{ type: "text", text: `${type}: ${message}` }], structured, isError: true } };
 }
-
-const invalidParams = (capability_error: string): Reply => ({
-  refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
-});
 
 const UNKNOWN_REPLY: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };

@@ -16,7 +16,7 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, getOwn, hasOwn, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
-import { actorNotFound, toJson } from "./visible-actors.ts";
+import { actorNotFound, isLive, toJson } from "./visible-actors.ts";
 import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts, Capability, Effect } from "./capability.ts";
 import { checkedDescription } from "./define-capability.ts";
@@ -234,7 +234,5 @@ function handleIn({ behaviour }: Acts, payload: JsonObject, { viewer }: Sending)
   const handle = isByHandle(behaviour, viewer) ? getOwn(payload, "handle") : undefined;
   return typeof handle === "string" ? handle : undefined;
 }
-
-const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";
 
 const isVisible = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;

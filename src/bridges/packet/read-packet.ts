@@ -225,8 +225,7 @@ function contextEcho(value: Json | undefined, depth: number): PacketContext {
   return fitsContext(context) && isContext(context) ? context : {};
 }
 
-const KNOWN_CONTEXT_FIELDS = new Set<string>(CONTEXT_TEXTS);
-const isKnownContextField = (name: string): boolean => KNOWN_CONTEXT_FIELDS.has(name);
+const isKnownContextField = (name: string): boolean => CONTEXT_TEXTS.some((known) => known === name);
 
 /** Whether the known members are valid texts. */
 function isContext(value: JsonObject): value is PacketContext & JsonObject {

@@ -11,9 +11,12 @@ import { ID_BYTES, PacketError } from "./packet.ts";
 export const isVisibleTo = ({ owner }: Snapshot, { shared }: Acts, { principal }: Viewer): boolean =>
   owner === undefined ? shared : owner === principal;
 
-/** The actor exists, has not stopped, and is visible to the viewer. */
-export const isAliveFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
-  snapshot !== undefined && snapshot.status !== "stopped" && isVisibleTo(snapshot, does, viewer);
+/** The actor exists, and has not stopped. */
+export const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";
+
+/** It is live, and visible to the viewer. */
+export const isLiveFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
+  isLive(snapshot) && isVisibleTo(snapshot, does, viewer);
 
 /** Each user's default id is reserved for that user. If another user could start an actor under it, the owner would be locked out. */
 export function isReservedForOther(capability: string, { shared }: Acts, { principal }: Viewer, actor_id: string): boolean {

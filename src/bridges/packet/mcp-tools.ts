@@ -112,24 +112,15 @@ const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
   description: "Which actor is meant. Left out: the caller's own.",
 });
 
-const toolsByCapability = new WeakMap<Capability, readonly OfferedTool[]>();
-
 /**
  * The MCP tools of a capability: one of its name, or those it defines itself. Cached. The `inputSchema` is the declared `parameters`, plus
  * undeclared fields of `requires`, with types guessed from their names, plus an actor's `actor_id`.
  */
-export function toolsOf(capability: Capability): readonly OfferedTool[] {
-  let tools = toolsByCapability.get(capability);
-  if (tools === undefined) {
-    const { does, id, intent } = capability;
-    tools =
-      does.how === "tools"
-        ? does.tools
-        : [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
-    toolsByCapability.set(capability, tools);
-  }
-  return tools;
-}
+export const toolsOf = memoize((capability: Capability): readonly OfferedTool[] => {
+  const { does, id, intent } = capability;
+  if (does.how === "tools") return does.tools;
+  return [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
+});
 
 function inputSchemaOf({ id, requires, parameters, does }: Capability): JsonObject {
   const schema = parameters === undefined ? guessedSchema(requires, id) : completedSchema(parameters, requires, id);

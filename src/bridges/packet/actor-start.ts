@@ -1,6 +1,6 @@
 // Owns: starting actors of capabilities: once per actor, restored from disk, within the user's quota.
 //   Does not own: their first state (actor-state.ts).
-import { type ActorId, type Engine, EngineError, type Json, Queues } from "../../core/contract/index.ts";
+import { type ActorId, EngineError, type Json, Queues } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
@@ -29,7 +29,7 @@ export class ActorStarter {
 
   constructor(options: ActorsOptions) {
     this.#options = options;
-    this.#quota = new ActorQuota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
+    this.#quota = new ActorQuota(options);
   }
 
   /** Resolves once the actor exists. Throws `PacketError`. */
@@ -115,26 +115,22 @@ const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
 
 /** Limits how many actors of capabilities a user has at a time. Stopped actors do not count. */
 class ActorQuota {
-  readonly #engine: Engine;
-  readonly #limit: number;
-  readonly #kinds: () => ReadonlySet<string>;
+  readonly #options: ActorsOptions;
   readonly #queues = new Queues<string>();
 
-  /** `kinds`: the kinds whose actors have an owner each. */
-  constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
-    this.#engine = engine;
-    this.#limit = limit;
-    this.#kinds = kinds;
+  constructor(options: ActorsOptions) {
+    this.#options = options;
   }
 
   /** Runs `begin` if the user has room for one more actor. Runs one start per user at a time. Throws `actor_limit_exceeded`. */
   async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
-    if (user === undefined || !Number.isFinite(this.#limit)) return begin();
+    const { maxPerUser } = this.#options;
+    if (user === undefined || !Number.isFinite(maxPerUser)) return begin();
     return await this.#queues.run(user, async () => {
       const used = await this.#used(user);
-      if (used >= this.#limit)
-        throw new PacketError("actor_limit_exceeded", `You have ${used} actors, of ${this.#limit}: end one you no longer need.`, {
-          limit: this.#limit,
+      if (used >= maxPerUser)
+        throw new PacketError("actor_limit_exceeded", `You have ${used} actors, of ${maxPerUser}: end one you no longer need.`, {
+          limit: maxPerUser,
           used,
         });
       await begin();
@@ -143,11 +139,12 @@ class ActorQuota {
 
   /** Stops counting at the limit. */
   async #used(owner: string): Promise<number> {
+    const { engine, capabilities, maxPerUser } = this.#options;
     let used = 0;
     // List by kind: an owner may have any number of actors of other kinds, which do not count.
-    for (const kind of this.#kinds()) {
-      if (used >= this.#limit) break;
-      const found = await this.#engine.list({ owner, kind, live: true, limit: this.#limit - used });
+    for (const kind of ownedKinds(capabilities)) {
+      if (used >= maxPerUser) break;
+      const found = await engine.list({ owner, kind, live: true, limit: maxPerUser - used });
       used += found.length;
     }
     return used;

@@ -13,7 +13,7 @@ import { asCallerError } from "./error-mapping.ts";
 import { HandlerContext, WorkHandlerContext, parsePacketArgs } from "./handler-context.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
 import { type CapabilityCalls, recordedServers } from "./recorded-calls.ts";
-import type { Servers } from "./upstream-server.ts";
+import type { Servers } from "./upstream-interface.ts";
 
 /** Selects payloads: values that parts of the payload must equal, or a schema of the whole. */
 export type Pattern = StandardSchemaV1 | JsonObject;

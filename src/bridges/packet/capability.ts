@@ -17,7 +17,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
-import type { ForeignServer, Servers } from "./upstream-server.ts";
+import type { ForeignServer, Servers } from "./upstream-interface.ts";
 
 /** A capability, whatever implements it. */
 export interface Capability {

@@ -2,7 +2,7 @@
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { ConfigIssues, ConfigSection, type MapRules } from "./config-section.ts";
 import { ID_BYTES, PERSISTENCES, type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
-import type { HttpServer, StdioServer } from "./upstream-server.ts";
+import type { HttpServer, StdioServer } from "./upstream-interface.ts";
 
 /** The section `actors` of PacketFlow's configuration. Times in milliseconds. */
 export interface ActorsConfig {

@@ -40,7 +40,7 @@ import {
 } from "./define-capability.ts";
 import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
 import { CapabilityCalls } from "./recorded-calls.ts";
-import { type ForeignServer, noServers } from "./upstream-server.ts";
+import { type ForeignServer, noServers } from "./upstream-interface.ts";
 
 /** What a message handler of an actor receives: a turn (`RunContext`), the payload and the sender's context. */
 export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {

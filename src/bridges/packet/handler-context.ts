@@ -14,7 +14,7 @@ import type { CapabilityTurn, CapabilityWork } from "./actor-state.ts";
 import type { ActorTimes } from "./capability.ts";
 import type { PacketContext } from "./packet.ts";
 import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
-import type { ForeignServer } from "./upstream-server.ts";
+import type { ForeignServer } from "./upstream-interface.ts";
 
 /** The arguments of a packet's message. */
 interface PacketArgs {

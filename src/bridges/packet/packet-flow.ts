@@ -22,7 +22,7 @@ import { Session } from "./packet-session.ts";
 import { PacketError, type ReplyPacket } from "./packet.ts";
 import { Running } from "./running.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { noServers, type Servers } from "./upstream-server.ts";
+import { noServers, type Servers } from "./upstream-interface.ts";
 import { capabilitySource, type CapabilitySourceOptions } from "./capability-source.ts";
 
 /** Options of `PacketFlow`. */

@@ -15,7 +15,7 @@ import type { RunCapability } from "./capability.ts";
 import { fromNested, reasonOf } from "./error-mapping.ts";
 import { payloadCopy } from "./packet-json.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
-import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-server.ts";
+import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-interface.ts";
 
 /** Longest arguments or result in a record, as JSON. */
 const MAX_VALUE_BYTES = 16_384;

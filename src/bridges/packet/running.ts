@@ -18,7 +18,7 @@ import { defaultActorId } from "./visible-actors.ts";
 import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
 import { jsonCopy, payloadCopy } from "./packet-json.ts";
 import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";
-import type { Servers } from "./upstream-server.ts";
+import type { Servers } from "./upstream-interface.ts";
 
 interface RunningHost {
   readonly capabilities: Capabilities;

@@ -5,7 +5,7 @@ import { type Clock, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { reasonOf } from "./error-mapping.ts";
 import { type McpClient, type McpLibrary, type McpTransport, type SessionExpired, boundedFetch } from "./mcp-client.ts";
-import type { HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
+import type { HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-interface.ts";
 
 /** More messages per second than this end the connection. */
 const MAX_MESSAGES_PER_SECOND = 2_000;

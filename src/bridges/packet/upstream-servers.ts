@@ -26,7 +26,7 @@ import type {
   HttpServer,
   StdioServer,
   UpstreamLinkOptions,
-} from "./upstream-server.ts";
+} from "./upstream-interface.ts";
 
 const OPTIONS: OptionTable<ForeignServersOptions> = {
   servers: true,

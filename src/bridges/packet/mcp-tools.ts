@@ -60,7 +60,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
   const wanted = expose === "all" ? undefined : new Set(expose);
   const exposed = new Map<string, Capability>();
   const tools = new Map<string, IndexedTool>();
-  const taken: string[] = [];
+  const collisions: string[] = [];
   for (const capability of capabilities) {
     if (wanted?.has(capability.id) === false) continue;
     exposed.set(capability.id, capability);
@@ -71,7 +71,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
       const { name } = one.tool;
       const other = tools.get(name);
       if (other === undefined) tools.set(name, one);
-      else taken.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
+      else collisions.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
     }
   }
   const offers = Array.from(tools.values(), ({ offer }) => offer);
@@ -80,7 +80,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
     catalogue: { tools: offers, resources: RESOURCES, prompts: [] },
     tools,
     exposed,
-    collisions: taken,
+    collisions,
     // Computed on demand: capabilities change more often than the list is read.
     get listing() {
       return (listing ??= { capabilities: Array.from(exposed.values(), (one) => capabilityListing(one, tools)) });

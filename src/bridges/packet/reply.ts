@@ -5,7 +5,7 @@ import { PACKET_VERSION, PacketError, type PacketErrorType, type ReplyPacket, ty
 import { type PacketEcho, type RefusedPacket, readPacket } from "./read-packet.ts";
 
 /** What a reply contains besides the request's own fields. */
-interface ReplyDetails {
+export interface ReplyDetails {
   /** From the packet's arrival to its reply. */
   readonly execution_time_ms: number;
   /** The actor that was used if the packet named none. */

@@ -11,6 +11,7 @@ import {
   isJsonObject,
   isList,
 } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { RunCapability } from "./capability.ts";
 import { fromNested, reasonOf } from "./error-mapping.ts";
 import { payloadCopy } from "./packet-json.ts";
@@ -114,12 +115,12 @@ export class CapabilityCalls {
         context: { ...rest, ...(viewer.principal !== undefined && { user_id: viewer.principal }) },
         signal,
         through: call,
-        ...(actor_id !== undefined && { actor_id }),
+        ...omitUndefined({ actor_id }),
       };
       return await recordCall(
         { clock: this.#clock, record },
         "request",
-        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: toRecordable(sent) },
+        { capability_id: capabilityId, ...omitUndefined({ actor_id }), payload: toRecordable(sent) },
         () => fromNested(capabilityId, async () => (await run(capabilityId, sent, how)).result),
         (result) => result,
       );

@@ -62,7 +62,6 @@ export function progressFor(to: PacketEcho, { progress, total, message }: Packet
   return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
 }
 
-/** The reply to a heartbeat. */
 export function heartbeatTo(to: PacketEcho, facts: ReplyDetails): ReplyPacket {
   return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
 }

@@ -144,7 +144,7 @@ export class Running {
           return ran.result;
         });
       },
-      mcp: (name) => servers.get(name, { signal, ...(options.onProgress && { progress: options.onProgress }) }),
+      mcp: (name) => servers.get(name, { signal, ...omitUndefined({ progress: options.onProgress }) }),
     };
     try {
       if (does.how === "tools") {

@@ -19,7 +19,7 @@ import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./capability.ts";
 import { McpTunnel } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
-import { PacketError, type ReplyPacket } from "./packet.ts";
+import { DEFAULT_IDLE_MS, PacketError, type ReplyPacket } from "./packet.ts";
 import { Running } from "./running.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { noServers, type Servers } from "./upstream-interface.ts";
@@ -128,7 +128,7 @@ export class PacketFlow implements Closable {
       capabilities,
       clock,
       maxPerUser: actors.maxPerUser ?? 10,
-      idleMs: actors.defaultTimeoutMs ?? 30 * 60_000,
+      idleMs: actors.defaultTimeoutMs ?? DEFAULT_IDLE_MS,
       replyMs: actors.replyMs ?? 30_000,
       entropy,
       ...omitUndefined({ handles: options.handles }),

@@ -93,6 +93,8 @@ export const ID_BYTES = 256;
 export const INTENT_BYTES = 4_096;
 /** Bytes of `context` as compact JSON: every reply and progress packet repeats it. */
 export const CONTEXT_BYTES = 16_384;
+/** The idle timeout of actors if neither their definition nor the configuration has one. */
+export const DEFAULT_IDLE_MS = 30 * 60_000;
 /** A hundred years: added to the current time, it is still a valid date. */
 export const STATE_TIMEOUT_MS = 3_155_760_000_000;
 

@@ -53,8 +53,8 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
     shared: kind.policy.owner !== "starter",
     idle: false,
     own(payload) {
-      const name = getOwn(payload, "tool");
-      return typeof name === "string" && name !== "" ? { ref: `tools/${name}`, args: argumentsIn(payload) } : undefined;
+      const { tool, ...args } = payload;
+      return typeof tool === "string" && tool !== "" ? { ref: `tools/${tool}`, args } : undefined;
     },
     search: [],
     route: () => undefined,
@@ -71,8 +71,6 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
   };
   return Object.freeze({ ...described, does });
 }
-
-const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
 
 /** One schema for all tools: the tool's name, and the parameters of any of them. */
 function parametersOf(kind: Behaviour): JsonObject {

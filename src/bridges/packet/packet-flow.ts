@@ -150,8 +150,7 @@ export class PacketFlow implements Closable {
   /** The capabilities as an MCP source, for a gateway. Dispose of it before the flow. */
   source(options: FlowSourceOptions = {}): ReturnType<typeof capabilitySource> {
     const { capabilities, actors, running } = this;
-    const run: CapabilitySourceOptions["run"] = (id, payload, how) => running.run(id, payload, how);
-    return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
+    return capabilitySource({ ...options, capabilities, actors, run: (...run) => running.run(...run), engine: this.#options.engine });
   }
 
   /** Routes `mcp_request` packets through that gateway. They may take twice as long as a reply or an execution, at least a minute. */
@@ -173,10 +172,7 @@ export class PacketFlow implements Closable {
         traceId: () => this.#entropy.hex(16),
         elapsed: () => performance.now(),
         fault: (error, { type, capability_id, context: { trace_id } }) =>
-          this.#options.onFault?.(error, {
-            type,
-            ...omitUndefined({ capability_id, trace_id }),
-          }),
+          this.#options.onFault?.(error, { type, ...omitUndefined({ capability_id, trace_id }) }),
       },
       reception,
     );

@@ -9,7 +9,7 @@ import { actor } from "../../src/core/actor/index.ts";
 import { Cancellation, systemClock } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { foreignServers } from "../../src/bridges/packet/upstream-servers.ts";
-import type { ForeignServers } from "../../src/bridges/packet/upstream-server.ts";
+import type { ForeignServers } from "../../src/bridges/packet/upstream-interface.ts";
 import { recordedServers } from "../../src/bridges/packet/recorded-calls.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { until } from "../../src/testing/index.ts";

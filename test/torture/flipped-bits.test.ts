@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { loadWorld, mud, worlds } from "../../examples/mud/index.ts";
 import type { World } from "../../examples/mud/world/world.ts";
 import { type Flaw, stateAt } from "../../src/core/chain/index.ts";
-import { verdictOn } from "../../src/bridges/operate/verdict.ts";
+import { verdictOn } from "../../src/bridges/operate/chain-checks.ts";
 import {
   type ActorId,
   type ChainEvent,

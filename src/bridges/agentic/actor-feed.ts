@@ -22,6 +22,7 @@ import {
   kindOf,
   missingScopes,
   namedArguments,
+  omitUndefined,
   safeCall,
   scopesOf,
   withoutId,
@@ -32,13 +33,13 @@ import { fromBase64, trustContent } from "./json-values.ts";
 import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What a viewer can see of an actor at one time. */
-export interface ActorView {
+interface ActorView {
   readonly states: { [key: string]: VisibleState };
   readonly actions: { [key: string]: VisibleAction };
   readonly links: { [key: string]: VisibleActor };
 }
 
-export interface FeedOptions extends ActorRef {
+interface FeedOptions extends ActorRef {
   readonly viewer: Viewer;
   readonly serviceOf: (id: ActorId) => VisibleActor;
 }
@@ -160,12 +161,13 @@ export class ActorFeed {
     const found = this.#find(snapshot);
     if (found === undefined) return NO_VIEW;
     const links = Object.entries(found.surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
-    return this.#snapshotOf(
-      this.#statesOf(found),
-      this.#actionsOf(found),
-      Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, serviceOf(to)])),
-      Object.fromEntries(links),
-    );
+    const states = this.#statesOf(found);
+    const actions = this.#actionsOf(found);
+    const linked = Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, serviceOf(to)]));
+    return {
+      view: { states: valuesIn(states), actions: valuesIn(actions), links: linked },
+      fingerprint: { states: fingerprintsIn(states), actions: fingerprintsIn(actions), links: Object.fromEntries(links) },
+    };
   }
 
   /** The actor as this viewer may use it: without offers whose scopes it lacks. Undefined: it may not. */
@@ -188,18 +190,6 @@ export class ActorFeed {
     if (behaviour.catalogue === undefined || start === undefined || snapshot !== undefined) return undefined;
     const tools = behaviour.catalogue.tools.filter(({ readOnly }) => !readOnly);
     return { behaviour, state: null, surface: permitted({ catalogue: { tools, resources: [], prompts: [] }, off: {} }, viewer) };
-  }
-
-  #snapshotOf(
-    states: ReadonlyMap<string, readonly [VisibleState, Json]>,
-    actions: ReadonlyMap<string, readonly [VisibleAction, Json]>,
-    links: ActorView["links"],
-    ids: JsonObject,
-  ): ViewSnapshot {
-    return {
-      view: { states: valuesIn(states), actions: valuesIn(actions), links },
-      fingerprint: { states: fingerprintsIn(states), actions: fingerprintsIn(actions), links: ids },
-    };
   }
 
   /** A view that throws loses only its own state. */
@@ -227,10 +217,10 @@ export class ActorFeed {
     const { title, description } = definition;
     const { value, type, mimeType = definition["mimeType"] } = stateValue(reply.ok);
     const schema = {
-      ...(typeof title === "string" ? { title } : {}),
-      ...(typeof description === "string" ? { description } : {}),
-      ...(type === undefined ? {} : { type }),
-      ...(typeof mimeType === "string" ? { mediaType: mimeType } : {}),
+      ...(typeof title === "string" && { title }),
+      ...(typeof description === "string" && { description }),
+      ...omitUndefined({ type }),
+      ...(typeof mimeType === "string" && { mediaType: mimeType }),
     };
     return [{ schema, value }, [schema, reply.ok]];
   }
@@ -273,7 +263,7 @@ export class ActorFeed {
     const { action } = offer;
     const args = namedArguments(argumentNames(offer), given);
     try {
-      const reply = await engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+      const reply = await engine.call({ to: id, action, args, viewer, ...omitUndefined({ start }) });
       // C8: listeners are notified of what the call changed before its reply.
       await this.#refreshed();
       return reply;

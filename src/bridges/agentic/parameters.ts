@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
 import type { Action } from "./agentic-service.ts";
 import { fromBase64 } from "./json-values.ts";
-import { toJSONSchema, translated } from "./to-json-schema.ts";
+import { isRawSchema, type RawSchema, toJSONSchema, translated } from "./to-json-schema.ts";
 
 /** How a tool's arguments, always one object, become the parameters of an action. */
 export interface Signature {
@@ -95,15 +95,13 @@ function decoderOf(schema: unknown): Decoder | undefined {
   return new DecoderBuilder().of(schema);
 }
 
-type Raw = Readonly<Record<string, unknown>>;
-
 class DecoderBuilder {
   #left = MAX_SCHEMA_NODES;
   readonly #ancestors: object[] = [];
 
   of(schema: unknown): Decoder | undefined {
     this.#left -= 1;
-    if (!isRaw(schema) || this.#left < 0 || this.#ancestors.length >= MAX_SCHEMA_DEPTH || this.#ancestors.includes(schema))
+    if (!isRawSchema(schema) || this.#left < 0 || this.#ancestors.length >= MAX_SCHEMA_DEPTH || this.#ancestors.includes(schema))
       return undefined;
     if (schema["type"] === "blob") return blobDecoder(schema["mediaType"]);
     this.#ancestors.push(schema);
@@ -114,7 +112,7 @@ class DecoderBuilder {
     return (value, at) => (Array.isArray(value) ? list : object)?.(value, at) ?? value;
   }
 
-  #inList({ items, prefixItems, additionalItems }: Raw): Decoder | undefined {
+  #inList({ items, prefixItems, additionalItems }: RawSchema): Decoder | undefined {
     const heads: unknown = Array.isArray(items) ? items : prefixItems;
     const first = Array.isArray(heads) ? heads.map((one: unknown) => this.of(one)) : [];
     const rest = this.of(Array.isArray(items) ? additionalItems : items);
@@ -128,8 +126,8 @@ class DecoderBuilder {
         : value;
   }
 
-  #inObject({ properties, additionalProperties }: Raw): Decoder | undefined {
-    const named = new Map(isRaw(properties) ? Object.entries(properties).map(([key, one]) => [key, this.of(one)]) : []);
+  #inObject({ properties, additionalProperties }: RawSchema): Decoder | undefined {
+    const named = new Map(isRawSchema(properties) ? Object.entries(properties).map(([key, one]) => [key, this.of(one)]) : []);
     const rest = this.of(additionalProperties);
     if (rest === undefined && [...named.values()].every((one) => one === undefined)) return undefined;
     return (value, at) =>
@@ -152,8 +150,4 @@ function blobDecoder(mediaType: unknown): Decoder {
     if (bytes === undefined) throw new NotBase64(at);
     return new Blob([bytes], options);
   };
-}
-
-function isRaw(value: unknown): value is Raw {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

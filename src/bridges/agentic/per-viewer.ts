@@ -13,11 +13,11 @@ import {
   systemClock,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { inWords, withTimeout } from "../../core/contract/internal.ts";
+import { inWords, MultiMap, withTimeout } from "../../core/contract/internal.ts";
 import type { AgenticService } from "./agentic-service.ts";
 import { FaultReporter } from "./service-faults.ts";
 import type { AgenticServiceOptions } from "./service-options.ts";
-import { CALL_MS, ServiceSource } from "./service-source.ts";
+import { CALL_MS, ServiceSource, UNKNOWN } from "./service-source.ts";
 
 /** The service of a viewer; undefined: none. Called once per principal, scopes and claims, and again after `idleMs` without use. */
 export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
@@ -53,7 +53,6 @@ interface Listener {
 }
 
 const NO_SURFACE: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
-const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 
 /** A source with a service per viewer, made by a factory. Viewers without a principal share one if their scopes are equal. */
 export class PerViewer implements Source, Disposable {
@@ -63,7 +62,7 @@ export class PerViewer implements Source, Disposable {
   readonly #byViewer = new Map<string, ViewerService>();
   /** The keys of those that are not used, and whether their viewers have signed in; the one unused for longest first. */
   readonly #idle = new Map<string, boolean>();
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new MultiMap<string, Listener>();
   readonly #faults: FaultReporter;
   /** How many viewers use each service. The factory may return one again, say for another token of a principal. */
   readonly #services = new Map<AgenticService, number>();
@@ -91,12 +90,11 @@ export class PerViewer implements Source, Disposable {
     const key = keyOf(viewer);
     const listener: Listener = { viewer, dirty, only, contents, viewerService: undefined, undo: undefined };
     const viewerService = this.#serviceFor(viewer);
-    const listeners = this.#listeners.get(key) ?? new Set();
-    this.#listeners.set(key, listeners.add(listener));
+    this.#listeners.put(key, listener);
     this.#listen(listener, viewerService, false);
     return () => {
-      if (!listeners.delete(listener)) return;
-      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+      if (this.#listeners.get(key)?.has(listener) !== true) return;
+      this.#listeners.take(key, listener);
       listener.undo?.();
       if (listener.viewerService !== undefined) this.#leave(viewer, listener.viewerService);
     };

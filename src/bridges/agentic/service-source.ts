@@ -36,7 +36,7 @@ import { Subscriber } from "./subscriber.ts";
 /** Official clients abandon a call after 60 s. */
 export const CALL_MS = 55_000;
 
-const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+export const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 const OVER = Symbol("The time is over.");
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
 
@@ -198,31 +198,31 @@ export class ServiceSource implements Source, Disposable {
   }
 
   #buildOffers(reachable: readonly LinkedService[]): OfferTable {
-    const book = new OfferTable(this.#names, this.#fault, this.#offers);
+    const table = new OfferTable(this.#names, this.#fault, this.#offers);
     const states = this.#options.states ?? "resources";
     const links = this.#options.links ?? "namespaced";
     const emitted = new Map<OfferRef, EmittedState>();
-    if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
+    if (states === "tool") table.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
     const waits = this.#waits;
-    if (waits !== undefined) book.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
+    if (waits !== undefined) table.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
     if (links === "list") {
       const ref: OfferRef = "resources/list_links";
       emitted.set(ref, { value: this.#linksOf(reachable) });
       const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.snapshot().json ?? null });
-      book.add("tools", LIST_LINKS, read);
-      book.add("resources", linksResource(this.#root), read);
+      table.add("tools", LIST_LINKS, read);
+      table.add("resources", linksResource(this.#root), read);
     }
-    if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(args));
+    if (states === "resources") table.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(args));
     for (const { path, observed } of reachable) {
       for (const [key, action] of Object.entries(observed.actions))
-        this.#guard(() => this.#addAction(book, path, key, action, observed.service));
-      for (const [key, state] of Object.entries(observed.states)) this.#guard(() => this.#addState(book, emitted, path, key, state));
+        this.#guard(() => this.#addAction(table, path, key, action, observed.service));
+      for (const [key, state] of Object.entries(observed.states)) this.#guard(() => this.#addState(table, emitted, path, key, state));
     }
     this.#states.update(emitted);
-    return book;
+    return table;
   }
 
-  #addAction(book: OfferTable, path: readonly string[], key: string, action: Action, service: AgenticService): void {
+  #addAction(table: OfferTable, path: readonly string[], key: string, action: Action, service: AgenticService): void {
     const options = getOwn(this.#options.actions ?? {}, [...path, key].join("."));
     if (options?.hidden === true || action === undefined || action === null) return;
     if (typeof action.execute !== "function")
@@ -242,10 +242,10 @@ export class ServiceSource implements Source, Disposable {
       },
     };
     const callable: Callable = { ref: `tools/${name}`, path, key, action, service, signature, options };
-    book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
+    table.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
   }
 
-  #addState(book: OfferTable, emitted: Map<OfferRef, EmittedState>, path: readonly string[], key: string, { schema, value }: State): void {
+  #addState(table: OfferTable, emitted: Map<OfferRef, EmittedState>, path: readonly string[], key: string, { schema, value }: State): void {
     const name = this.#nameOf(path, key);
     const ref: OfferRef = `resources/${name}`;
     if (emitted.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
@@ -265,7 +265,7 @@ export class ServiceSource implements Source, Disposable {
         mimeType,
       },
     };
-    if (book.add("resources", offer, () => this.#readState(ref))) emitted.set(ref, { value, mediaType, mimeType });
+    if (table.add("resources", offer, () => this.#readState(ref))) emitted.set(ref, { value, mediaType, mimeType });
   }
 
   // Cached, since actions are emitted again with every change. Parameters are compared too: an action may be changed in place.

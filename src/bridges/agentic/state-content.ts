@@ -12,7 +12,7 @@ import {
   withBlobs,
 } from "./json-values.ts";
 import { messageOf } from "./service-faults.ts";
-import type { StateCell, StateSnapshot } from "./states.ts";
+import { JSON_TYPE, type StateCell, type StateSnapshot } from "./states.ts";
 
 /** A state as a resource: JSON, text if it has a media type, or bytes as a blob. Several pages if it is long. */
 export interface Content {
@@ -20,8 +20,6 @@ export interface Content {
   readonly pages: readonly Reply[];
   readonly length: number;
 }
-
-const JSON_TYPE = "application/json";
 
 const contents = new WeakMap<StateSnapshot, Promise<Content>>();
 

@@ -7,7 +7,8 @@ import { blobBytes, jsonWithBlobs, type JsonWithBlobs, withBlobs } from "./json-
 import { messageOf } from "./service-faults.ts";
 
 const MAX_REMOVED = 256;
-const JSON_TYPE = "application/json";
+/** The media type of a state that has no other. */
+export const JSON_TYPE = "application/json";
 
 /** The current states of the services, and the revision at which each changed. */
 export class States {

@@ -21,8 +21,9 @@ export function translated(schema: unknown, base: string): JsonObject {
   return translation.withReferences(translation.of(schema));
 }
 
-type Reader = (value: unknown, schema: Raw, translation: Translation) => Json | undefined;
-type Raw = Readonly<Record<string, unknown>>;
+type Reader = (value: unknown, schema: RawSchema, translation: Translation) => Json | undefined;
+/** A schema as a service has it. */
+export type RawSchema = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): Json | undefined => (typeof value === "string" ? value.toWellFormed() : undefined);
 const flag = (value: unknown): Json | undefined => (typeof value === "boolean" ? value : undefined);
@@ -35,17 +36,17 @@ const values = (value: unknown): Json | undefined => (Array.isArray(value) ? toJ
 const names = (value: unknown): Json | undefined =>
   Array.isArray(value) ? [...new Set(value.filter((one) => typeof one === "string").map((one) => one.toWellFormed()))] : undefined;
 const sub: Reader = (value, _schema, translation) =>
-  typeof value === "boolean" ? value : isRaw(value) ? translation.of(value) : undefined;
+  typeof value === "boolean" ? value : isRawSchema(value) ? translation.of(value) : undefined;
 const subs: Reader = (value, _schema, translation) => {
   const list = Array.isArray(value) ? value.map((one: unknown) => sub(one, {}, translation) ?? {}) : [];
   return list.length > 0 ? list : undefined;
 };
 const subMap: Reader = (value, _schema, translation) =>
-  isRaw(value)
+  isRawSchema(value)
     ? Object.fromEntries(Object.entries(value).map(([key, one]): [string, Json] => [key.toWellFormed(), sub(one, {}, translation) ?? {}]))
     : undefined;
 const patternMap: Reader = (value, schema, translation) =>
-  isRaw(value) ? subMap(Object.fromEntries(Object.entries(value).filter(([key]) => isPattern(key))), schema, translation) : undefined;
+  isRawSchema(value) ? subMap(Object.fromEntries(Object.entries(value).filter(([key]) => isPattern(key))), schema, translation) : undefined;
 
 const READERS: Readonly<Record<string, Reader>> = {
   $anchor: (value, _schema, translation) =>
@@ -64,7 +65,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   contentSchema: sub,
   default: anything,
   dependentRequired: (value) =>
-    isRaw(value)
+    isRawSchema(value)
       ? Object.fromEntries(Object.entries(value).map(([key, one]): [string, Json] => [key.toWellFormed(), names(one) ?? []]))
       : undefined,
   dependentSchemas: subMap,
@@ -167,7 +168,7 @@ class Translation {
 
   of(schema: unknown): JsonObject {
     this.#left -= 1;
-    if (!isRaw(schema) || this.#left < 0 || this.#ancestors.length >= MAX_DEPTH || this.#ancestors.includes(schema)) return {};
+    if (!isRawSchema(schema) || this.#left < 0 || this.#ancestors.length >= MAX_DEPTH || this.#ancestors.includes(schema)) return {};
     this.#ancestors.push(schema);
     const clean: [string, Json][] = [];
     for (const [keyword, value] of Object.entries(schema)) {
@@ -182,7 +183,7 @@ class Translation {
     return mapped;
   }
 
-  #mapped(schema: Raw): readonly [string, Json][] {
+  #mapped(schema: RawSchema): readonly [string, Json][] {
     const { type, items, mediaType, definitions } = schema;
     const more: [string, Json][] = [];
     if (type === "blob") more.push(["contentEncoding", "base64"]);
@@ -191,7 +192,7 @@ class Translation {
       const each = subs(items, {}, this);
       if (each !== undefined) more.push(["prefixItems", each]);
     }
-    if (isRaw(definitions)) {
+    if (isRawSchema(definitions)) {
       const each = subMap(definitions, {}, this);
       if (each !== undefined) more.push(["definitions", each]);
     }
@@ -234,6 +235,6 @@ function isPattern(pattern: string): boolean {
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-function isRaw(value: unknown): value is Raw {
+export function isRawSchema(value: unknown): value is RawSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

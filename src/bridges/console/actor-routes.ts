@@ -12,7 +12,7 @@ import {
 } from "../../core/contract/index.ts";
 import { encodedKeyOf, isActorId, keyIn, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { readHeader } from "../../core/chain/index.ts";
-import type { ActorState } from "../operate/index.ts";
+import { type ActorState, yieldToEventLoop } from "../operate/index.ts";
 import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
 import {
@@ -30,11 +30,10 @@ import {
   serverOf,
   stateOf,
   textIn,
-  turn,
   unlessDamaged,
 } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
-import { timerRow } from "./timer-rows.ts";
+import { timerRow } from "./queue-routes.ts";
 import type { ActorDetail, ActorPage, ActorRow, AppResource, MailboxRow, MailboxShape, TimerRow } from "./shapes.ts";
 
 const STATUSES = ["live", "failed", "stopped"] as const;
@@ -126,7 +125,7 @@ async function list(request: ConsoleRequest, data: ConsoleData): Promise<ActorPa
     }
     if (examined >= MAX_EXAMINED) break;
     after = next;
-    await turn();
+    await yieldToEventLoop();
   }
   const dated = limit > MOST_DATED || data.about.engine === "restate" ? items : await withTimes(items, data);
   const total = isFiltered ? undefined : await reader.count?.(omitUndefined({ kind }));
@@ -142,7 +141,7 @@ async function withTimes(rows: readonly ActorRow[], { reader }: ConsoleData): Pr
   for (const row of rows) {
     const [last] = (await unlessDamaged(reader.events(row.id, Math.max(0, row.seq - 1), 1))) ?? [];
     dated.push(last === undefined ? row : { ...row, lastAt: readHeader(last).at });
-    if (dated.length % READ_AT_ONCE === 0) await turn();
+    if (dated.length % READ_AT_ONCE === 0) await yieldToEventLoop();
   }
   return dated;
 }
@@ -204,7 +203,7 @@ async function query(request: ConsoleRequest, data: ConsoleData): Promise<ActorP
     const found = await unlessDamaged(data.reader.state(id));
     // It was removed since the index was read, or is damaged.
     if (found !== undefined) items.push({ ...rowOf(id, found.status, found.seq), lastAt: found.lastMessageAt, fields: fieldsOf(item) });
-    if (items.length % READ_AT_ONCE === 0) await turn();
+    if (items.length % READ_AT_ONCE === 0) await yieldToEventLoop();
   }
   return { items, ...omitUndefined({ next: page.next }) };
 }

@@ -16,7 +16,6 @@ import type { ConsoleRoute } from "./routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { surfaceRoutes } from "./surface-routes.ts";
-import { textRoutes } from "./text-routes.ts";
 import { trafficRoutes } from "./traffic-routes.ts";
 import { verifyRoutes } from "./verify-routes.ts";
 
@@ -36,7 +35,6 @@ export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...sqlRoutes,
   ...streamRoutes,
   ...surfaceRoutes,
-  ...textRoutes,
   ...trafficRoutes,
   ...verifyRoutes,
 ];

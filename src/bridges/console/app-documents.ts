@@ -1,10 +1,9 @@
-// Owns: the documents of MCP Apps that pages of the console show in frames, and how they are answered. Does not own: which domains they
-// may reach (app-policy.ts), the protocol between page and app (console/src/mcp/app-host.ts).
+// Owns: the documents of MCP Apps that pages of the console show in frames: how they are answered, and with which content security policy.
+// Does not own: the protocol between page and app (console/src/mcp/app-host.ts).
 
-import { type Answer, type JsonObject, systemEntropy } from "../../core/contract/index.ts";
+import { type Answer, isList, type JsonObject, systemEntropy } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
-import { appPolicy } from "./app-policy.ts";
 import type { ConsoleData } from "./data.ts";
 import type { AppDocument } from "./shapes.ts";
 
@@ -83,4 +82,52 @@ class AppDocuments {
 function withReporter(html: string): string {
   const doctype = /^\s*<!doctype[^>]*>/i.exec(html)?.[0] ?? "";
   return doctype + REPORTER + html.slice(doctype.length);
+}
+
+// ── the policy, made of the domains that its resource declares ──────────────
+
+const MAX_DOMAINS = 32;
+const MAX_DOMAIN_LENGTH = 255;
+// Keywords, schemes alone and `*` are no domains: with them an app could give itself a policy of any kind.
+const DOMAIN = /^(?:(?:https?|wss?):\/\/)?(?:\*\.)?[a-z\d](?:[a-z\d.-]*[a-z\d])?(?::\d{1,5})?$/i;
+
+interface AppPolicy {
+  /** The header's value. */
+  readonly policy: string;
+  /** What was declared and is no domain, so it was left out. */
+  readonly ignored: readonly string[];
+}
+
+/** Of `_meta.ui.csp`. An app may run what is in its own document, and reach the declared domains; everything else is blocked. */
+export function appPolicy(csp: JsonObject): AppPolicy {
+  const ignored: string[] = [];
+  const domains = (name: string): string => {
+    const found: string[] = [];
+    const declared = csp[name];
+    for (const one of isList(declared) ? declared : []) {
+      const domain = typeof one === "string" && one.length <= MAX_DOMAIN_LENGTH ? one.replace(/\/$/, "") : "";
+      if (found.length < MAX_DOMAINS && DOMAIN.test(domain)) found.push(domain);
+      else if (ignored.length < MAX_DOMAINS)
+        ignored.push((typeof one === "string" ? one : JSON.stringify(one)).slice(0, MAX_DOMAIN_LENGTH));
+    }
+    return found.join(" ");
+  };
+  const resources = domains("resourceDomains");
+  const directives: readonly (readonly string[])[] = [
+    ["default-src", "'none'"],
+    ["script-src", "'unsafe-inline'", resources],
+    ["style-src", "'unsafe-inline'", resources],
+    ["img-src", "data:", "blob:", resources],
+    ["media-src", "data:", "blob:", resources],
+    ["font-src", "data:", resources],
+    ["connect-src", domains("connectDomains") || "'none'"],
+    ["frame-src", domains("frameDomains") || "'none'"],
+    ["base-uri", domains("baseUriDomains") || "'none'"],
+    ["form-action", "'none'"],
+    ["frame-ancestors", "'self'"],
+    // Also where the document is not in a frame of the console: it never has the console's origin.
+    ["sandbox", "allow-scripts", "allow-forms"],
+  ];
+  const policy = directives.map((words) => words.filter((word) => word !== "").join(" ")).join("; ");
+  return { policy, ignored };
 }

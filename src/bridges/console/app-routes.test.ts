@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isList } from "../../core/contract/index.ts";
-import { appPolicy } from "./app-policy.ts";
 import { consoleFor } from "./console.ts";
-import { documentsOf } from "./app-documents.ts";
+import { appPolicy, documentsOf } from "./app-documents.ts";
 import type { ConsoleData } from "./data.ts";
 
 const data = (): ConsoleData => ({

@@ -2,15 +2,15 @@
 // (core/chain).
 
 import { readBody, readHeader } from "../../core/chain/index.ts";
-import type { CancelSignal, ChainEvent, DeadLetter } from "../../core/contract/index.ts";
+import { type CancelSignal, type ChainEvent, type DeadLetter, isJsonObject } from "../../core/contract/index.ts";
 import { DELIVERY_ATTEMPTS, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import { EVENT_ID, eventOf } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { wayTo, withRequest } from "./causing-request.ts";
 import { eventRow, inList, pathsIn } from "./event-rows.ts";
 import { eachLetter } from "./queue-routes.ts";
-import { redactedArgs, turn } from "./requests.ts";
+import { redactedArgs } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
 
@@ -40,7 +40,7 @@ async function causes(id: string, disconnected: CancelSignal, data: ConsoleData)
   const { reader } = data;
   const requested = EVENT_ID.test(id) ? undefined : await letterOf(id, disconnected, reader);
   // The path to the requested event is in the graph, even if the graph has too many events.
-  const way = await wayTo(requested === undefined ? await eventOf(id, reader) : await causeOf(requested, reader), reader);
+  const way = await wayTo(await eventOf(requested === undefined ? id : (requested.message.cause ?? ""), reader), reader);
   const found = new Map<string, Found>();
   const edges: Edge[] = [];
   let cut = false;
@@ -60,7 +60,7 @@ async function causes(id: string, disconnected: CancelSignal, data: ConsoleData)
       add(effect, from);
     }
     looks += 1;
-    if (looks % LOOKS_AT_ONCE === 0) await turn();
+    if (looks % LOOKS_AT_ONCE === 0) await yieldToEventLoop();
   }
   const nodes = [...found.values()].map((one) => withRequest(nodeOf(one, found, edges), data));
   for await (const letter of eachLetter(reader, { most: MAX_LETTERS, disconnected })) {
@@ -86,10 +86,6 @@ async function letterOf(id: string, disconnected: CancelSignal, reader: ActorRea
   return undefined;
 }
 
-async function causeOf({ message }: DeadLetter, reader: ActorReader): Promise<ChainEvent> {
-  return await eventOf(message.cause ?? "", reader);
-}
-
 // A message is stamped when the event that sends it is committed, or when its timer fires.
 const waited = (from: ChainEvent, at: number): number => Math.max(0, at - readHeader(from).at);
 
@@ -109,7 +105,7 @@ function nodeOf({ event, depth }: Found, found: ReadonlyMap<string, Found>, edge
 
 function isSentBy(event: ChainEvent | undefined, prefix: string): boolean {
   const message = event === undefined ? undefined : readBody(event)?.message;
-  const id: unknown = typeof message === "object" && message !== null ? Reflect.get(message, "id") : undefined;
+  const id = isJsonObject(message) ? message["id"] : undefined;
   return typeof id === "string" && id.startsWith(prefix);
 }
 

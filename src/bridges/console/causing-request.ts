@@ -3,9 +3,8 @@
 
 import { readHeader } from "../../core/chain/index.ts";
 import type { ChainEvent } from "../../core/contract/index.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { turn } from "./requests.ts";
 import type { CausingRequest, EventRow } from "./shapes.ts";
 
 const MOST_CAUSES = 500;
@@ -32,7 +31,7 @@ export async function requestBehind(event: ChainEvent, { reader, live }: Console
     const request = live.traffic.rows.requestOf(actor, seq);
     if (request !== undefined) return request;
     if (found.length < MOST_LOOKED) found.push(...(await reader.caused(one.id)).slice(0, MOST_LOOKED - found.length));
-    await turn();
+    await yieldToEventLoop();
   }
   return undefined;
 }

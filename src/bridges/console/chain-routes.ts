@@ -1,34 +1,22 @@
-// Owns: reading an actor's chain: its events, one event, states, differences. Does not own: checking it (verify-routes.ts), what led from
-// one event to another (cause-routes.ts).
+// Owns: reading an actor's chain: its events, one event, states, differences, and the texts that were hashed. Does not own: checking it
+// (verify-routes.ts), what led from one event to another (cause-routes.ts).
 
 import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { charactersIn, EventPages, omitUndefined } from "../../core/contract/internal.ts";
-import { type ActorReader, stateAfter } from "../operate/index.ts";
+import { type ActorReader, stateAfter, yieldToEventLoop } from "../operate/index.ts";
 import { requestBehind, withRequest } from "./causing-request.ts";
 import { isLarger } from "./bounded.ts";
 import type { ConsoleData } from "./data.ts";
 import { changedBy, eventRow, eventRows } from "./event-rows.ts";
-import {
-  actorOf,
-  badRequest,
-  choiceIn,
-  MAX_BYTES,
-  notAvailable,
-  notFound,
-  numberIn,
-  pageLimit,
-  SEQ,
-  stateOf,
-  textIn,
-  turn,
-} from "./requests.ts";
+import { actorOf, badRequest, choiceIn, MAX_BYTES, notAvailable, notFound, numberIn, pageLimit, SEQ, stateOf, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
-import type { EventDetail, EventRow, PageOf, StateAt, StateDiff } from "./shapes.ts";
+import type { EventDetail, EventRow, EventTexts, PageOf, StateAt, StateDiff } from "./shapes.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
 const MAX_DIFFERENCES = 1_000;
+const MAX_TEXTS = 500;
 
 export const chainRoutes: readonly ConsoleRoute[] = [
   {
@@ -80,6 +68,17 @@ export const chainRoutes: readonly ConsoleRoute[] = [
     answers: "StateDiff",
     handle: async (request, data) => await diff(request, data.reader),
   },
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/texts",
+    summary: "The texts of an actor's events that were hashed, oldest first: header and body. A page ends early where they are large.",
+    query: {
+      after: { description: "Only events after this one. Default: all.", schema: { ...SEQ, default: 0 } },
+      limit: pageLimit(MAX_TEXTS, MAX_TEXTS),
+    },
+    answers: "PageOf<EventTexts>",
+    handle: async (request, data) => await texts(request, data.reader),
+  },
 ];
 
 // ── events ──────────────────────────────────────────────────────────────────
@@ -126,7 +125,7 @@ async function events(request: ConsoleRequest, data: ConsoleData): Promise<PageO
     // Events that are not stored, as those of an actor in memory, leave a gap.
     if (descending) high = from + 1;
     else low = from + wanted;
-    await turn();
+    await yieldToEventLoop();
   }
   const ordered = descending ? found.toReversed() : found;
   const rows = (await eventRows(reader, ordered)).map((row) => withRequest(row, data));
@@ -168,8 +167,7 @@ async function eventDetail(id: string, data: ConsoleData): Promise<EventDetail> 
     ...(!isLarge && omitUndefined({ body: event.body, record: body?.record })),
     ...(isLarge && { cut: true }),
     sentIds: body?.sent ?? [],
-    ...omitUndefined({ request: await requestBehind(event, data) }),
-    ...omitUndefined({ version: body?.version }),
+    ...omitUndefined({ request: await requestBehind(event, data), version: body?.version }),
   };
 }
 
@@ -200,4 +198,33 @@ async function diff(request: ConsoleRequest, reader: ActorReader): Promise<State
   if (isLarger(values, MAX_BYTES) || Buffer.byteLength(JSON.stringify(differences)) > MAX_BYTES)
     throw notAvailable(`What differs in ${actor} is larger than 4 MiB: print it with "troupe diff".`);
   return { actor, from, to, differences };
+}
+
+// ── texts, for clients that verify the chain themselves (C7) ────────────────
+
+/** Bodies may have megabytes: a page ends early, with at least one event. */
+const MAX_TEXT_CHARACTERS = 1_048_576;
+const TEXTS_AT_ONCE = 50;
+
+async function texts(request: ConsoleRequest, reader: ActorReader): Promise<PageOf<EventTexts>> {
+  const id = actorOf(request);
+  await stateOf(reader, id);
+  const after = numberIn(request, "after") ?? 0;
+  const limit = numberIn(request, "limit") ?? MAX_TEXTS;
+  const items: EventTexts[] = [];
+  let characters = 0;
+  const pages = new EventPages(TEXTS_AT_ONCE);
+  while (items.length < limit && characters < MAX_TEXT_CHARACTERS) {
+    const wanted = Math.min(pages.size, limit - items.length);
+    const page = await reader.events(id, after + items.length, wanted);
+    pages.read(page);
+    for (const event of page) {
+      if (characters >= MAX_TEXT_CHARACTERS) return { items, next: String(after + items.length) };
+      characters += charactersIn([event]);
+      const { id: hash, header, body } = event;
+      items.push({ seq: after + items.length + 1, id: hash, header, ...omitUndefined({ body }) });
+    }
+    if (page.length < wanted) return { items };
+  }
+  return { items, next: String(after + items.length) };
 }

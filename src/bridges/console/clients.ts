@@ -1,12 +1,13 @@
-// Owns: which clients were seen, and the figures of each. Does not own: their messages (traffic.ts).
+// Owns: which clients were seen, and the figures of each: how long its requests took, and its calls waited and ran. Does not own: their
+// messages (traffic.ts).
 
 import type { ActorId, Caller, Handled, SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
 import { Bounded } from "./bounded.ts";
-import { ClientDurations } from "./client-durations.ts";
-import { clientLabel } from "./json-rpc-text.ts";
-import type { SeenCaller, SessionRow, TrafficRow } from "./shapes.ts";
+import { clientLabel } from "./message-text.ts";
+import { RecentDurations, type RecentFigures } from "./recent-durations.ts";
+import type { ClientLatency, SeenCaller, SessionRow, TrafficRow } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";
 
 /** More are forgotten, the one that was silent for longest first. */
@@ -17,6 +18,55 @@ export type Transport = TrafficRow["transport"];
 /** How a packet client is connected. */
 export type PacketTransport = Extract<Transport, `packets-${string}`>;
 export type Era = NonNullable<TrafficRow["era"]>;
+
+/** Durations of the last minute or, while there are none, of all time. */
+class Durations {
+  readonly minute = new RecentDurations();
+  readonly allTime = RecentDurations.ofAllTime();
+
+  add(now: number, ms: number, isError: boolean): void {
+    this.minute.add(now, ms, isError);
+    this.allTime.add(now, ms, isError);
+  }
+
+  static latency(all: readonly Durations[], now: number): RecentFigures["latencyMs"] {
+    const { latencyMs } = RecentDurations.together(all.map(({ minute }) => minute)).figures(now);
+    return latencyMs.count > 0 ? latencyMs : RecentDurations.together(all.map(({ allTime }) => allTime)).figures(now).latencyMs;
+  }
+}
+
+interface ClientFigures extends ClientLatency {
+  /** In the last minute. */
+  readonly requests: number;
+  readonly errors: number;
+}
+
+export class ClientDurations {
+  readonly #all = new Durations();
+  readonly #waited = new Durations();
+  readonly #ran = new Durations();
+
+  add(now: number, ms: number, isError: boolean, handled: Handled | undefined): void {
+    this.#all.add(now, ms, isError);
+    if (handled === undefined) return;
+    this.#waited.add(now, handled.waitedMs, isError);
+    this.#ran.add(now, handled.ranMs, isError);
+  }
+
+  /** Those of several clients, as one. */
+  static figures(clients: readonly ClientDurations[], now: number): ClientFigures {
+    const { requests, errors } = RecentDurations.together(clients.map((one) => one.#all.minute)).figures(now);
+    const latency = (of: (one: ClientDurations) => Durations): RecentFigures["latencyMs"] => Durations.latency(clients.map(of), now);
+    const [all, waited, ran] = [latency((one) => one.#all), latency((one) => one.#waited), latency((one) => one.#ran)];
+    return {
+      requests,
+      errors,
+      p50Ms: all.p50,
+      p99Ms: all.p99,
+      ...(ran.count > 0 && { waitedP99Ms: waited.p99, ranP99Ms: ran.p99 }),
+    };
+  }
+}
 
 /** A session, a connection, or since 2026-07-28 all requests of one client for one principal. */
 export class SeenClient {
@@ -149,18 +199,16 @@ export class SeenClients {
     const known = this.#all.get(key);
     if (known !== undefined) {
       // Only now and then, since each move costs as much as a look-up.
-      if (this.#all.size >= MOST_CLIENTS) this.#move(key, known);
+      if (this.#all.size >= MOST_CLIENTS) {
+        this.#all.delete(key);
+        this.#all.set(key, known);
+      }
       return known;
     }
     const made = make();
     this.#all.set(key, made);
     if (this.#all.size > MOST_CLIENTS) for (const [oldest] of this.#all) return (this.#all.delete(oldest), made);
     return made;
-  }
-
-  #move(key: string, client: SeenClient): void {
-    this.#all.delete(key);
-    this.#all.set(key, client);
   }
 
   ended(client: SeenClient): void {

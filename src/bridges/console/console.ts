@@ -67,7 +67,7 @@ const OPERATE = "troupe:operate";
 const MAX_DEPTH = 64;
 
 // Nothing is loaded from another host or sent to one; no inline scripts or styles. Only apps are framed, which have a policy of their own
-// (app-policy.ts), and no page of another site frames this one.
+// (app-documents.ts), and no page of another site frames this one.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Of every answer. */

@@ -3,8 +3,7 @@
 import { apply, diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { charactersIn, isAddress, omitUndefined, pointerStep } from "../../core/contract/internal.ts";
-import { type ActorReader, stateAfter } from "../operate/index.ts";
-import { turn } from "./requests.ts";
+import { type ActorReader, stateAfter, yieldToEventLoop } from "../operate/index.ts";
 import type { EventRow } from "./shapes.ts";
 
 const MAX_PATHS = 20;
@@ -60,7 +59,7 @@ export async function eventRows(
     characters += charactersIn([event]);
     if (characters > SLICE) {
       characters = 0;
-      await turn();
+      await yieldToEventLoop();
     }
     const { actor, seq, parent, type } = readHeader(event);
     // A filter left out the events between.

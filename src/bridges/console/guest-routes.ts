@@ -2,9 +2,9 @@
 
 import { type ActorId, isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { isActorId, keyIn, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorState } from "../operate/index.ts";
+import { type ActorState, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData, GuestsData } from "./data.ts";
-import { choiceIn, notAvailable, notFound, numberIn, pageLimit, textIn, turn } from "./requests.ts";
+import { choiceIn, notAvailable, notFound, numberIn, pageLimit, textIn } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
 import type { Collected, Done, GuestCheck, GuestDetail, GuestRow, PageOf } from "./shapes.ts";
 
@@ -105,7 +105,7 @@ async function list(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<
       if (items.length === limit) return { items, ...omitUndefined({ next: after }) };
     }
     if (page.length < PAGE) return { items };
-    await turn();
+    await yieldToEventLoop();
   }
   return { items, ...omitUndefined({ next: after }) };
 }

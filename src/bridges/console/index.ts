@@ -1,4 +1,5 @@
 export { type ConsoleAsset, type ConsoleAssets, consolePage, readAssets } from "./assets.ts";
+export type { PacketTransport } from "./clients.ts";
 export { consoleFor, type ConsoleOptions } from "./console.ts";
 export {
   type ActorReader,
@@ -15,6 +16,6 @@ export { type EarlierFailure, readFailures } from "./earlier-failures.ts";
 export { type LiveOptions, type LiveRecorder, recordLive } from "./live.ts";
 export type { LogEntry } from "./log-book.ts";
 export { consoleData, type OwnServer } from "./own-server.ts";
-export type { PacketOpener, PacketTransport } from "./recorded-packets.ts";
+export type { PacketOpener } from "./recorded-transports.ts";
 export type { ConsoleRequest, ConsoleRoute, QueryParameter } from "./routes.ts";
 export type * from "./shapes.ts";

@@ -16,13 +16,13 @@ import {
 } from "../../core/contract/index.ts";
 import { isAddress, observers } from "../../core/contract/internal.ts";
 import { Bounded, isLarger } from "./bounded.ts";
+import type { PacketTransport } from "./clients.ts";
 import type { RunningServer } from "./data.ts";
 import { LogBook, type LogEntry } from "./log-book.ts";
-import { type PacketOpener, type PacketTransport, recordedPackets } from "./recorded-packets.ts";
+import { type PacketOpener, RecordedGateway, recordedPackets } from "./recorded-transports.ts";
 import { Sampler, type SampledFigures } from "./sampler.ts";
 import { SecretArguments } from "./secret-arguments.ts";
 import type { Pace, TrafficRow } from "./shapes.ts";
-import { RecordedGateway } from "./traffic-gateway.ts";
 import { Traffic } from "./traffic.ts";
 
 /**

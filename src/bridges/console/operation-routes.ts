@@ -1,17 +1,19 @@
 // Owns: what operators do to actors: stop, restart, fork, revert, checkpoint, edit; and the same to many. Does not own: how it is done
 // (bridges/operate), calls (call-routes.ts).
 
-import { isList, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
+import { isJsonObject, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { isActorId, isTexts } from "../../core/contract/internal.ts";
-import { editsOff, type Operate, OperationError } from "../operate/index.ts";
+import { editsOff, type Operate, OperationError, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { actorOf, badRequest, notAvailable, turn } from "./requests.ts";
+import { actorOf, badRequest, notAvailable } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
 import type { BatchOutcome, Done, Written } from "./shapes.ts";
 
 const REASON = { type: "string", minLength: 1, maxLength: 1_000, description: "Why; the chain records it." };
 const SEQ = { type: "integer", minimum: 1 };
 const MAX_IDS = 10_000;
+/** Of a stop without a reason. */
+const DEFAULT_REASON = "stopped in the console";
 
 const body = (properties: JsonObject, ...required: readonly string[]): JsonObject => ({
   type: "object",
@@ -20,10 +22,14 @@ const body = (properties: JsonObject, ...required: readonly string[]): JsonObjec
   additionalProperties: false,
 });
 
-type Run = (request: ConsoleRequest, operate: Operate, data: ConsoleData) => Promise<Json>;
-
-/** One that writes an event, or ends in a refusal. */
-function operation(name: string, summary: string, schema: JsonObject, answers: "Done" | "Written", run: Run): ConsoleRoute {
+/** One that writes an event, or ends in a refusal. `check` throws if it is not allowed here. */
+function operation(
+  name: string,
+  summary: string,
+  schema: JsonObject,
+  answers: "Done" | "Written",
+  check?: (data: ConsoleData) => void,
+): ConsoleRoute {
   return {
     verb: "POST",
     path: `/actors/:kind/:key/${name}`,
@@ -31,40 +37,35 @@ function operation(name: string, summary: string, schema: JsonObject, answers: "
     body: schema,
     answers,
     async handle(request, data) {
-      const done = await run(request, operateOf(data), data);
+      const operate = operateOf(data);
+      check?.(data);
+      const reason = name === "stop" && { reason: DEFAULT_REASON };
+      const done = await operate(name, { ...reason, ...request.body, actor: actorOf(request), as: operatorOf(request) });
       return answers === "Done" ? ({ ok: true } satisfies Done) : writtenIn(done);
     },
   };
 }
 
 export const operationRoutes: readonly ConsoleRoute[] = [
-  operation("stop", "Ends an actor, and its children with it.", body({ reason: REASON }), "Done", (request, operate) =>
-    operate("stop", { actor: actorOf(request), reason: textOr(request.body["reason"], "stopped in the console"), as: operatorOf(request) }),
-  ),
-  operation("restart", "Drops an actor from memory and clears its failure; its state stays.", body({}), "Done", (request, operate) =>
-    operate("restart", { actor: actorOf(request) }),
-  ),
+  operation("stop", "Ends an actor, and its children with it.", body({ reason: REASON }), "Done"),
+  operation("restart", "Drops an actor from memory and clears its failure; its state stays.", body({}), "Done"),
   operation(
     "fork",
     "Copies an actor as it was after an event, muted, under another key.",
     body({ to: { type: "string", description: "The id of the copy." }, at: SEQ }, "to"),
     "Written",
-    (request, operate) => operate("fork", { ...request.body, actor: actorOf(request), as: operatorOf(request) }),
   ),
   operation(
     "revert",
     "Restores the state after an event, as a new event.",
     body({ to: SEQ, reason: REASON, force: { type: "boolean", description: "Also if later events sent messages." } }, "to", "reason"),
     "Written",
-    (request, operate) => operate("revert", { ...request.body, actor: actorOf(request), as: operatorOf(request) }),
   ),
   operation(
     "checkpoint",
     "Writes the whole state as an event.",
     body({ erase: { type: "boolean", description: "Erase the bodies before it." } }),
     "Written",
-    (request, operate) =>
-      operate("checkpoint", { actor: actorOf(request), erase: request.body["erase"] === true, as: operatorOf(request) }),
   ),
   operation(
     "edit",
@@ -80,9 +81,8 @@ export const operationRoutes: readonly ConsoleRoute[] = [
       "reason",
     ),
     "Written",
-    async (request, operate, data) => {
-      if (!data.about.development && data.edit !== true) throw editsOff();
-      return await operate("edit", { ...request.body, actor: actorOf(request), as: operatorOf(request) });
+    ({ about, edit }) => {
+      if (!about.development && edit !== true) throw editsOff();
     },
   ),
   {
@@ -107,15 +107,13 @@ export const operationRoutes: readonly ConsoleRoute[] = [
 /** Who operates, as events say. The holder of a token has no name. */
 const operatorOf = ({ caller }: ConsoleRequest): string => caller.principal ?? "operator";
 
-const textOr = (value: Json | undefined, otherwise: string): string => (typeof value === "string" && value !== "" ? value : otherwise);
-
 function operateOf({ operate }: ConsoleData): Operate {
   if (operate === undefined) throw notAvailable("Nothing can be changed here: this is a history that is only read.");
   return operate;
 }
 
 function writtenIn(done: Json): Written {
-  const { actor, seq, head, sent, erased, signed, checked } = typeof done === "object" && done !== null && !isList(done) ? done : {};
+  const { actor, seq, head, sent, erased, signed, checked } = isJsonObject(done) ? done : {};
   if (!isActorId(actor) || typeof seq !== "number" || typeof head !== "string")
     throw new TypeError("The operation answered with no event.");
   return {
@@ -136,9 +134,9 @@ const MAX_FAILURES = 1_000;
 const AT_ONCE = 20;
 
 async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOutcome> {
-  const { operation: name, ids, reason } = request.body;
+  const { operation: name, ids, reason = DEFAULT_REASON } = request.body;
   if (!isTexts(ids)) throw badRequest("ids must be a list of ids.");
-  const one = operationOf(name, textOr(reason, "stopped in the console"), operatorOf(request), operate);
+  const one = operationOf(name, reason, operatorOf(request), operate);
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
   let done = 0;
   for (const [n, id] of ids.entries()) {
@@ -151,12 +149,12 @@ async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOu
     }
     if ((n + 1) % AT_ONCE > 0) continue;
     request.emit("progress", { done: n + 1, total: ids.length });
-    await turn();
+    await yieldToEventLoop();
   }
   return { done, failed };
 }
 
-function operationOf(name: Json | undefined, reason: string, as: string, operate: Operate): (id: string) => Promise<Json> {
+function operationOf(name: Json | undefined, reason: Json, as: string, operate: Operate): (id: string) => Promise<Json> {
   switch (name) {
     case "stop":
       return (actor) => operate("stop", { actor, reason, as });

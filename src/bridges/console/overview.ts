@@ -3,15 +3,13 @@
 
 import type { Figures } from "../../core/contract/index.ts";
 import { kindOf, memoize, omitUndefined } from "../../core/contract/internal.ts";
-import { ClientDurations } from "./client-durations.ts";
-import type { SeenClient } from "./clients.ts";
+import { ClientDurations, type SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings, type Known } from "./doctor.ts";
 import { type EarlierFailure, failuresText, stillFailed } from "./earlier-failures.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import { RecentDurations } from "./recent-durations.ts";
 import { eachLetter } from "./queue-routes.ts";
-import { turn } from "./requests.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
 /** Several pages request them at once: they get the same figures. */
@@ -157,14 +155,14 @@ class OverviewSource {
       if (count === undefined) break;
       const [all, there] = [await count({ kind }), await count({ kind, live: true })];
       byKind[kind] = { live: there, stopped: Math.max(0, all - there) };
-      await turn();
+      await yieldToEventLoop();
     }
     const letters = reader.letters && (await lettersIn(reader));
-    await turn();
+    await yieldToEventLoop();
     const due = await reader.due?.(now(), MOST_DUE, leaveOut);
     const next = (await reader.due?.(FAR, 1, leaveOut))?.[0]?.at;
     const timers = due === undefined ? undefined : { due: due.length, ...omitUndefined({ next }) };
-    await turn();
+    await yieldToEventLoop();
     // A running engine knows without asking its store.
     const outbox = running === undefined ? (await reader.undelivered?.(MOST_DUE, leaveOut))?.length : undefined;
     this.#failedBefore = await stillFailed(this.#failedBefore, reader);
@@ -179,32 +177,18 @@ async function lettersIn(reader: ActorReader): Promise<number> {
   return count;
 }
 
-interface Merged {
-  sessions: number;
-  streams: number;
-  readonly all: SeenClient[];
-}
-
 /** By client and revision, those with most requests first. */
 function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientShape[] {
-  const merged = new Map<string, Merged & { readonly client: string; readonly revision: string }>();
-  for (const one of clients) {
-    const [client, revision] = [one.client ?? "unknown", one.revision ?? ""];
-    const key = JSON.stringify([client, revision]);
-    const found = merged.get(key) ?? { client, revision, sessions: 0, streams: 0, all: [] };
-    merged.set(key, found);
-    found.sessions += 1;
-    found.streams += one.streams;
-    found.all.push(one);
-  }
-  return Array.from(merged.values(), ({ client, revision, sessions, streams, all }): ClientShape => {
+  const alike = Map.groupBy(clients, ({ client = "unknown", revision = "" }) => JSON.stringify([client, revision]));
+  return Array.from(alike.values(), (all): ClientShape => {
+    const [{ client = "unknown", revision = "" } = {}] = all;
     return {
       client,
       revision,
-      sessions,
-      streams,
+      sessions: all.length,
+      streams: all.reduce((sum, { streams }) => sum + streams, 0),
       ...ClientDurations.figures(
-        Array.from(all, ({ durations }) => durations),
+        all.map(({ durations }) => durations),
         at,
       ),
     };

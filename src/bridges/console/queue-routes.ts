@@ -1,14 +1,13 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { CancelSignal, ChainEvent, DeadLetter, Due, Store } from "../../core/contract/index.ts";
+import type { ActorId, CancelSignal, ChainEvent, DeadLetter, Due, SetWake, Store } from "../../core/contract/index.ts";
 import { compareIds, isActorId, omitUndefined } from "../../core/contract/internal.ts";
-import type { ActorReader } from "../operate/index.ts";
+import { type ActorReader, yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { requestBehind } from "./causing-request.ts";
-import { eventRow } from "./event-rows.ts";
-import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn, unlessDamaged } from "./requests.ts";
+import { eventRow, inList } from "./event-rows.ts";
+import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, unlessDamaged } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, LONG_TEXT } from "./routes.ts";
-import { timerRow } from "./timer-rows.ts";
 import type { Done, EventRow, LetterPage, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
 const MOST = 200;
@@ -121,7 +120,7 @@ export async function* eachLetter(reader: ActorReader, { most, disconnected, onD
     if (fresh.length === 0) return;
     for (const letter of fresh) seen.add(letter.message.id);
     yield* fresh;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -163,7 +162,7 @@ class Roots {
     if (this.#rows.has(id)) return this.#rows.get(id);
     if (this.#left <= 0) return undefined;
     this.#left -= 1;
-    await turn();
+    await yieldToEventLoop();
     const event = await this.#data.reader.event(id);
     const row = event === undefined ? undefined : await this.#described(event);
     this.#rows.set(id, row);
@@ -201,10 +200,17 @@ async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageO
     const event = stored?.tail.find((one) => one.id === wake?.cause);
     const setBy = event && eventRow(event, []);
     items.push(wake === undefined ? { actor: id, name, at } : { ...timerRow(id, name, wake, data), ...omitUndefined({ setBy }) });
-    await turn();
+    await yieldToEventLoop();
   }
   const last = found[limit - 1];
   return { items, ...(found.length > limit && last !== undefined && { next: `${last.at} ${last.id} ${last.wake}` }) };
+}
+
+/** A timer as the API shows it. */
+export function timerRow(actor: ActorId, name: string, wake: SetWake, data: ConsoleData): TimerRow {
+  const { at, action, everyMs, cron, timeZone, cause } = wake;
+  const args = wake.args === undefined ? undefined : redactedArgs(data, { id: "", to: actor, action, args: wake.args, at, seed: "" });
+  return { actor, name, at, action, ...omitUndefined({ args: inList(args).value, everyMs, cron, timeZone, cause }) };
 }
 
 /** The position of a timer among all: an actor may have several, with those of others between them. */
@@ -229,7 +235,7 @@ async function timersBehind(
     // Of those at the same time as the last, some may be missing.
     const behind = found.filter((one) => (isAll || one.at < end) && (after === undefined || comparePlaces(one, after) > 0));
     if (isAll || behind.length > limit) return behind.toSorted(comparePlaces);
-    await turn();
+    await yieldToEventLoop();
   }
 }
 

@@ -27,7 +27,6 @@ export class RecordedRows {
     this.#mostSize = mostSize;
   }
 
-  /** The number of the next row. */
   get next(): number {
     return this.#next;
   }

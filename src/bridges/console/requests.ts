@@ -82,9 +82,9 @@ export function actorIn(request: ConsoleRequest): ActorId | undefined {
 }
 
 /** A JSON object. Undefined: it is absent. Throws `BAD_REQUEST`. */
-export function objectIn({ query }: ConsoleRequest, name: string): JsonObject | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
+export function objectIn(request: ConsoleRequest, name: string): JsonObject | undefined {
+  const text = textIn(request, name);
+  if (text === undefined) return undefined;
   const value = tryParseJson(text);
   if (isJsonObject(value)) return value;
   throw badRequest(`${name} must be a JSON object.`);
@@ -108,9 +108,6 @@ export function redactedArgs(data: ConsoleData, message: Message): Json {
   if (behaviour === undefined) return REDACTED;
   return behaviour.redact === undefined ? args : behaviour.redact(message);
 }
-
-/** Lets the event loop turn: stores answer synchronously, and a long read would block it. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A state or body beyond this is left out. */
 export const MAX_BYTES = 4 * 1_048_576;

@@ -22,7 +22,7 @@ const MAX_DEPTH = 8;
 const SHORTEST = 4;
 
 /** What was taken out of a request, and so must not be in its response either. */
-export interface Cleaned {
+interface Cleaned {
   readonly value: Json;
   readonly secrets: readonly string[];
 }

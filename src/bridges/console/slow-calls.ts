@@ -11,7 +11,7 @@ const SLOW_MS = 1_000;
 /** Fewer are no rule. */
 const LEAST_CALLS = 3;
 
-export interface SlowCalls {
+interface SlowCalls {
   readonly client: string;
   readonly tool: string;
   readonly calls: number;

@@ -2,17 +2,17 @@
 
 import { type ActorId, type Change, systemClock } from "../../core/contract/index.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
-import { type LogEntry, logRow } from "./log-book.ts";
+import { logRow } from "./log-book.ts";
 import { overviewOf } from "./overview.ts";
 import { actorIn, badRequest, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
-import type { Changes, LogBatch, LogRow, TrafficBatch, TrafficRow } from "./shapes.ts";
+import type { Changes, LogBatch, TrafficBatch } from "./shapes.ts";
 
 const TICK_MS = 250;
 const TICKS_A_FIGURE = 4;
 const MOST_CHANGES = 500;
-const MOST_TRAFFIC = 200;
-const MOST_LOGGED = 200;
+/** Of messages, or of entries of the log, at once. */
+const MOST_ROWS = 200;
 const WATCHED = ["figures", "changes", "traffic", "log"] as const;
 
 export const streamRoutes: readonly ConsoleRoute[] = [
@@ -45,26 +45,19 @@ async function follow(request: ConsoleRequest, data: ConsoleData): Promise<null>
     ended.defer(every(TICK_MS, () => changes.emit(request)));
   }
   if (watched.has("traffic") && data.live !== undefined) {
-    const { traffic } = data.live;
-    let seen = traffic.rows.stamp;
-    const emit = (): void => {
-      if (traffic.rows.stamp === seen || !request.ready) return;
-      const batch = trafficSince(data.live?.traffic.rows.newest() ?? [], seen);
-      seen = traffic.rows.stamp;
-      request.emit("traffic", batch);
-    };
-    ended.defer(every(TICK_MS, emit));
+    const { rows } = data.live.traffic;
+    const changed = (seen: number): TrafficBatch =>
+      batchOf(
+        rows.newest(),
+        ({ stamp }) => stamp > seen,
+        (row) => row.row(),
+      );
+    ended.defer(emitNew(request, "traffic", () => rows.stamp, changed));
   }
   if (watched.has("log") && data.live !== undefined) {
     const { log } = data.live;
-    let seen = log.last;
-    const emit = (): void => {
-      if (log.last === seen || !request.ready) return;
-      const batch = logSince(log.newest(), seen);
-      seen = log.last;
-      request.emit("log", batch);
-    };
-    ended.defer(every(TICK_MS, emit));
+    const added = (seen: number): LogBatch => batchOf(log.newest(), ({ n }) => n > seen, logRow);
+    ended.defer(emitNew(request, "log", () => log.last, added));
   }
   if (watched.has("figures")) {
     const emit = async (): Promise<void> => {
@@ -100,6 +93,33 @@ function every(ms: number, run: () => void): () => void {
     undo = systemClock.after(ms, again);
   }
   return () => undo();
+}
+
+/** Emits what is new since the last time, while the client reads. `stamp` grows with what is new. Returns its undo. */
+function emitNew(request: ConsoleRequest, event: string, stamp: () => number, since: (seen: number) => object): () => void {
+  let seen = stamp();
+  return every(TICK_MS, () => {
+    if (stamp() === seen || !request.ready) return;
+    const batch = since(seen);
+    seen = stamp();
+    request.emit(event, batch);
+  });
+}
+
+/** The newest of those that are new, in their order. Others are counted. */
+function batchOf<T, R>(
+  newest: Iterable<T>,
+  isNew: (one: T) => boolean,
+  row: (one: T) => R,
+): { readonly items: readonly R[]; readonly more: number } {
+  const items: R[] = [];
+  let more = 0;
+  for (const one of newest) {
+    if (!isNew(one)) continue;
+    if (items.length < MOST_ROWS) items.push(row(one));
+    else more += 1;
+  }
+  return { items: items.toReversed(), more };
 }
 
 /** Which actors changed since the last event. Bounded however many change, and however slowly it is read. */
@@ -143,33 +163,4 @@ class ChangeBatches {
   close(): void {
     this.#unwatch?.();
   }
-}
-
-interface Stamped {
-  readonly stamp: number;
-  row(): TrafficRow;
-}
-
-/** The newest of those that changed, in their order. */
-function trafficSince(newest: Iterable<Stamped>, seen: number): TrafficBatch {
-  const items: TrafficRow[] = [];
-  let more = 0;
-  for (const row of newest) {
-    if (row.stamp <= seen) continue;
-    if (items.length < MOST_TRAFFIC) items.push(row.row());
-    else more += 1;
-  }
-  return { items: items.toReversed(), more };
-}
-
-/** The newest of those that came, in their order. */
-function logSince(newest: Iterable<LogEntry>, seen: number): LogBatch {
-  const items: LogRow[] = [];
-  let more = 0;
-  for (const entry of newest) {
-    if (entry.n <= seen) break;
-    if (items.length < MOST_LOGGED) items.push(logRow(entry));
-    else more += 1;
-  }
-  return { items: items.toReversed(), more };
 }

@@ -7,7 +7,7 @@ import { firstState } from "../../mcp/source/actor-views.ts";
 import { LISTS, refOf } from "../../mcp/source/names.ts";
 import type { ActorState } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { actorOf, badRequest, choiceIn, MAX_SCOPES, objectIn, serverOf } from "./requests.ts";
+import { actorOf, badRequest, choiceIn, MAX_SCOPES, objectIn, serverOf, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import { behaviourIn, castAs, refuseUnreachable } from "./served-kinds.ts";
 import type { LinkShape, OfferShape, SurfaceShape, ViewerShape } from "./shapes.ts";
@@ -34,12 +34,7 @@ export const surfaceRoutes: readonly ConsoleRoute[] = [
 function viewerIn(request: ConsoleRequest): ViewerShape {
   const scopes = (request.query.get("scopes") ?? "").split(/[,\s]+/).filter((scope) => scope !== "");
   if (scopes.length > MAX_SCOPES) throw badRequest(`A viewer has at most ${MAX_SCOPES} scopes.`);
-  const principal = request.query.get("principal");
-  return {
-    scopes,
-    ...(principal !== null && principal !== "" && { principal }),
-    ...omitUndefined({ claims: objectIn(request, "claims") }),
-  };
+  return { scopes, ...omitUndefined({ principal: textIn(request, "principal"), claims: objectIn(request, "claims") }) };
 }
 
 async function surface(request: ConsoleRequest, data: ConsoleData): Promise<SurfaceShape> {

@@ -2,10 +2,11 @@
 
 import type { SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
+import { yieldToEventLoop } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
-import { clientLabel } from "./json-rpc-text.ts";
+import { clientLabel } from "./message-text.ts";
 import type { LiveRecorder } from "./live.ts";
-import { choiceIn, notAvailable, notFound, numberIn, pageLimit, SEQ, textIn, turn } from "./requests.ts";
+import { choiceIn, notAvailable, notFound, numberIn, pageLimit, SEQ, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { PageOf, SeenCaller, SessionRow, TaskRow, TrafficDetail, TrafficPage, TrafficRow } from "./shapes.ts";
 
@@ -124,7 +125,7 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
   for (const row of traffic.rows.newest()) {
     if (searched > SEARCHED_AT_ONCE) {
       searched = 0;
-      await turn();
+      await yieldToEventLoop();
     }
     if (row.n >= before) continue;
     if (principal !== undefined && row.principal !== principal) continue;

@@ -3,7 +3,7 @@
 import type { ActorId, Handled } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
-import type { MessageText } from "./json-rpc-text.ts";
+import type { Ending, MessageText } from "./message-text.ts";
 import type { CausedEvent, CausingRequest, TrafficDetail, TrafficRow } from "./shapes.ts";
 import type { StoredText } from "./traffic-text.ts";
 
@@ -29,12 +29,6 @@ export interface RowParts {
 
 /** Events of one request that are recorded. */
 const MOST_EVENTS = 20;
-
-/** How a message ended. */
-export interface Ending extends Pick<TrafficRow, "status" | "error" | "code"> {
-  /** What a tool's failure says. */
-  readonly message?: string;
-}
 
 type Response = TrafficDetail["responses"][number];
 

@@ -1,24 +1,32 @@
-// Owns: which messages are recorded, and how each ends. Does not own: where they pass (traffic-gateway.ts, recorded-packets.ts), and where
+// Owns: which messages are recorded, and how each ends. Does not own: where they pass (recorded-transports.ts), and where
 // they are stored (recorded-rows.ts).
 
-import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import { type Answer, type Caller, type Clock, type Exchange, type GatewayReport, isJsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Era, SeenClient, SeenClients } from "./clients.ts";
-import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
+import {
+  type Ending,
+  type MessageText,
+  packetOutcome,
+  type PacketReply,
+  readMessage,
+  readOutcome,
+  readPacketText,
+  responseId,
+} from "./message-text.ts";
 import { RecentDurations } from "./recent-durations.ts";
-import { packetOutcome, type PacketReply, readPacketText } from "./packet-text.ts";
 import { CallDurations } from "./slow-calls.ts";
 import { RecordedRows } from "./recorded-rows.ts";
 import { RecordingRate } from "./recording-rate.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
 import { HIDDEN, storedBody, storedText, type StoredText, requestHeaders, responseHeaders } from "./traffic-text.ts";
-import { type Ending, RecordedRow, type RowParts } from "./traffic-row.ts";
+import { RecordedRow, type RowParts } from "./traffic-row.ts";
 
 /** Requests of one client that wait for their responses, as far as they are recorded. */
 const MOST_PENDING = 1_000;
 const MOST_CODES = 100;
 
-export interface TrafficOptions {
+interface TrafficOptions {
   readonly clock: Clock;
   readonly secrets: SecretArguments;
   readonly mostRows?: number;
@@ -26,7 +34,7 @@ export interface TrafficOptions {
 }
 
 /** An error code that clients were sent. */
-export interface SeenCode {
+interface SeenCode {
   readonly code: string;
   readonly count: number;
   readonly lastAt: number;
@@ -374,7 +382,7 @@ function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
 
 function outcomeOf(status: number, body: StoredText | undefined): Ending {
   if (status === 499) return { status: "cancelled" };
-  const outcome: Outcome = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
+  const outcome: Ending = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
   return status >= 400 && outcome.status === "ok" ? { status: "error", error: { code: status, message: `HTTP ${status}` } } : outcome;
 }
 
@@ -382,8 +390,7 @@ const headerIn = (headers: Answer["headers"], name: string): string | undefined 
   Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
 
 function requestIdIn(value: MessageText["value"]): string | undefined {
-  if (typeof value !== "object" || value === null || !("params" in value)) return undefined;
-  const { params } = value;
-  if (typeof params !== "object" || params === null || !("requestId" in params)) return undefined;
-  return JSON.stringify(params["requestId"]);
+  const params = isJsonObject(value) ? value["params"] : undefined;
+  const requestId = isJsonObject(params) ? params["requestId"] : undefined;
+  return requestId === undefined ? undefined : JSON.stringify(requestId);
 }

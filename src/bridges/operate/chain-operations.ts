@@ -187,7 +187,7 @@ export async function checkpoint(
     head: event.id,
     signed: readBody(event)?.record !== undefined,
     erased,
-    ...(key === undefined ? {} : { publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString() }),
+    ...(key !== undefined && { publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString() }),
   };
 }
 
@@ -205,12 +205,13 @@ export interface Edit extends Stamping {
   readonly maxBytes: number;
 }
 
-type Edited = Pick<Snapshot, "state" | "version" | "head" | "status">;
+/** What an edit needs of an actor. */
+export type Editable = Pick<Snapshot, "state" | "version" | "head" | "status">;
 
 /** Appends an event with another state. Throws `CHANGED` if the actor has changed since event `head`. */
 export async function edit(
   engine: Appender,
-  read: (id: ActorId) => Promise<Edited | undefined>,
+  read: (id: ActorId) => Promise<Editable | undefined>,
   id: ActorId,
   options: Edit,
 ): Promise<JsonObject> {

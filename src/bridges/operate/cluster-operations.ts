@@ -3,7 +3,6 @@
 import {
   type ActorId,
   type Engine,
-  isJsonObject,
   type Json,
   type JsonObject,
   type Outgoing,
@@ -11,9 +10,9 @@ import {
   type Snapshot,
   type StoredIndex,
 } from "../../core/contract/index.ts";
-import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { kindOf } from "../../core/contract/internal.ts";
 import { badUsage, notFound } from "./operation-error.ts";
-import { actorIn, type Operate, operatorIn, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
+import { actorIn, messageIn, type Operate, operatorIn, refuseUnstarted, settleLetter, textIn } from "./operations.ts";
 
 /** The part of a cluster's operator that is used: of `RestateOperator`. */
 export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
@@ -32,11 +31,7 @@ export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
 export const clusterOperations =
   (cluster: OperableCluster): Operate =>
   async (operation, args) => {
-    if (operation === "letter") {
-      const id = textIn(args, "id");
-      if (!(await cluster.letter(id, args["fate"] === "replay" ? "replay" : "drop"))) throw notFound(`There is no dead letter ${id}.`);
-      return null;
-    }
+    if (operation === "letter") return await settleLetter(cluster, args);
     if (operation === "index-rebuild") return await onIndex(cluster, "rebuild", args);
     if (operation === "index-verify") return await onIndex(cluster, "verify", args);
     return await onActor(cluster, operation, args);
@@ -57,24 +52,9 @@ async function onActor(cluster: OperableCluster, operation: string, args: JsonOb
   // A node that is away is noticed here: what is sent to it would wait for its return.
   const found = await cluster.read(id);
   switch (operation) {
-    case "call": {
-      const { start, as, claims } = args;
-      if (start === undefined) refuseUnstarted(id, found);
-      return {
-        ...(await cluster.call({
-          to: id,
-          action: textIn(args, "action"),
-          args: args["args"] ?? {},
-          viewer: {
-            principal: typeof as === "string" ? as : "local",
-            self: id,
-            scopes: scopesIn(args),
-            ...(isJsonObject(claims) ? { claims } : {}),
-          },
-          ...omitUndefined({ start }),
-        })),
-      };
-    }
+    case "call":
+      if (args["start"] === undefined) refuseUnstarted(id, found);
+      return { ...(await cluster.call(messageIn(args))) };
     case "stop":
       await cluster.stop(id, textIn(args, "reason"), operatorIn(args));
       return null;

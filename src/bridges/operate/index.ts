@@ -1,4 +1,5 @@
 /** Reading and operating actors, wherever they run: for the command line and the console. */
+export { isThere, type Replay, replayChain, type ReplayOptions, verdictOn } from "./chain-checks.ts";
 export { type Appender, checkpoint, edit, type Edit, fork, revert } from "./chain-operations.ts";
 export { clusterOperations, type OperableCluster } from "./cluster-operations.ts";
 export { editsOff, OperationError, type OperationCode, StateMisfitError } from "./operation-error.ts";
@@ -10,7 +11,7 @@ export {
   storeOperations,
   type StoreOperatingOptions,
 } from "./operations.ts";
-export { actorsOf, eventsOf, type Which } from "./paging.ts";
+export { actorsOf, eventsOf, type Which, yieldToEventLoop } from "./paging.ts";
 export {
   type ActorHealth,
   type ActorReader,
@@ -23,5 +24,3 @@ export {
   stateAfter,
   storeReader,
 } from "./readers.ts";
-export { type Replay, replayChain, type ReplayOptions } from "./chain-replay.ts";
-export { isThere, verdictOn } from "./verdict.ts";

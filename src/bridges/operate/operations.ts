@@ -13,13 +13,14 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  type Outgoing,
   type Reply,
   type Snapshot,
   type Store,
 } from "../../core/contract/index.ts";
 import { closestMatch, isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { IndexOperations } from "../../core/engine/index.ts";
-import { type Appender, changeOf, checkpoint, edit, fork, revert } from "./chain-operations.ts";
+import { type Appender, changeOf, checkpoint, edit, type Editable, fork, revert } from "./chain-operations.ts";
 import { badUsage, noActor, notFound, StateMisfitError } from "./operation-error.ts";
 import { storeReader } from "./readers.ts";
 
@@ -72,8 +73,23 @@ export function actorIn(args: JsonObject, name = "actor"): ActorId {
 /** The operator that events name. Undefined: unknown. */
 export const operatorIn = ({ as }: JsonObject): string | undefined => (typeof as === "string" ? as : undefined);
 
-/** The scopes of a caller. */
-export const scopesIn = ({ scopes }: JsonObject): readonly string[] => (isTexts(scopes) ? scopes : []);
+/** The message that the operation `call` sends. */
+export function messageIn(args: JsonObject): Outgoing {
+  const id = actorIn(args);
+  const { scopes, claims, start } = args;
+  return {
+    to: id,
+    action: textIn(args, "action"),
+    args: args["args"] ?? {},
+    viewer: {
+      principal: operatorIn(args) ?? "local",
+      self: id,
+      scopes: isTexts(scopes) ? scopes : [],
+      ...(isJsonObject(claims) && { claims }),
+    },
+    ...omitUndefined({ start }),
+  };
+}
 
 /**
  * A key that was mistyped must not start an actor, as the first message to a shared one would. Throws `NO_ACTOR`, `ACTOR_STOPPED`.
@@ -95,19 +111,11 @@ export const engineOperations =
     const { engine, store, kinds } = options;
     switch (operation) {
       case "call": {
-        const id = actorIn(args);
-        const principal = typeof args["as"] === "string" ? args["as"] : "local";
-        const { start, claims } = args;
-        if (start === undefined && kinds.some(({ kind }) => kind === kindOf(id))) refuseUnstarted(id, await engine.read(id));
-        const action = textIn(args, "action");
-        const reply = await engine.call({
-          to: id,
-          action,
-          args: args["args"] ?? {},
-          viewer: { principal, self: id, scopes: scopesIn(args), ...(isJsonObject(claims) ? { claims } : {}) },
-          ...omitUndefined({ start }),
-        });
+        const message = messageIn(args);
+        const { to: id, action } = message;
         const kind = kinds.find((one) => one.kind === kindOf(id));
+        if (message.start === undefined && kind !== undefined) refuseUnstarted(id, await engine.read(id));
+        const reply = await engine.call(message);
         return { ...("refused" in reply && reply.refused.code === "UNKNOWN" ? suggesting(reply.refused, action, kind) : reply) };
       }
       case "stop":
@@ -128,19 +136,13 @@ export const engineOperations =
       case "edit": {
         const id = actorIn(args);
         refuseInMemory(id, await engine.read(id));
-        return await editState(
-          engine,
-          (of) => engine.read(of),
-          id,
-          args,
-          kinds.find(({ kind }) => kind === kindOf(id)),
-          options,
-        );
+        const kind = kinds.find((one) => one.kind === kindOf(id));
+        return await editState(engine, (of) => engine.read(of), id, args, kind, options);
       }
       case "letter":
         return await settleLetter(engine, args);
       default: {
-        if (store === undefined) throw withoutStore(operation);
+        if (store === undefined) throw badUsage(`Actors are in memory only here, so there is no chain for "${operation}".`);
         if (args["actor"] !== undefined) refuseInMemory(actorIn(args), await engine.read(actorIn(args)));
         return await storeOperations({ ...options, store })(operation, args);
       }
@@ -196,7 +198,7 @@ export const storeOperations =
     }
   };
 
-async function settleLetter(engine: Pick<OperableEngine, "letter">, args: JsonObject): Promise<null> {
+export async function settleLetter(engine: Pick<OperableEngine, "letter">, args: JsonObject): Promise<null> {
   const id = textIn(args, "id");
   if (!(await engine.letter(id, args["fate"] === "replay" ? "replay" : "drop"))) throw notFound(`There is no dead letter ${id}.`);
   return null;
@@ -206,13 +208,11 @@ function refuseInMemory(id: ActorId, found: Pick<Snapshot, "persistence"> | unde
   if (found?.persistence === "memory") throw badUsage(`${id} is in memory only, so it has no chain: give its kind the persistence "disk".`);
 }
 
-const withoutStore = (operation: string) => badUsage(`Actors are in memory only here, so there is no chain for "${operation}".`);
-
 const MAX_REASON = 1_000;
 
 async function editState(
   engine: Appender,
-  read: (id: ActorId) => Promise<Pick<Snapshot, "state" | "version" | "head" | "status"> | undefined>,
+  read: (id: ActorId) => Promise<Editable | undefined>,
   id: ActorId,
   args: JsonObject,
   kind: Pick<Behaviour, "policy" | "misfits"> | undefined,
@@ -233,11 +233,10 @@ async function editState(
   const written = await edit(engine, read, id, {
     change,
     reason,
-    principal: typeof args["as"] === "string" ? args["as"] : "operator",
+    principal: operatorIn(args) ?? "operator",
     force,
     maxBytes: (kind?.policy ?? DEFAULT_POLICY).maxStateBytes,
-    ...(typeof head === "string" ? { head } : {}),
-    ...omitUndefined({ clock, entropy }),
+    ...omitUndefined({ head: typeof head === "string" ? head : undefined, clock, entropy }),
   });
   return { ...written, checked: !force && kind?.misfits !== undefined };
 }

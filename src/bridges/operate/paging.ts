@@ -30,6 +30,9 @@ export async function* actorsOf(
   }
 }
 
+/** Between pages: stores answer synchronously, and a long read would block the event loop. */
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Every event after `afterSeq`, page by page. */
 export async function* eventsOf(store: Pick<Store, "events">, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
   const pages = new EventPages(MOST_EVENTS);

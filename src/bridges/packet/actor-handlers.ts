@@ -1,19 +1,19 @@
 // Owns: the handlers of an actor capability as messages of its actor, and which handler takes a payload.
 //   Does not own: what a handler receives (handler-context.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type RunContext, type Value, type WorkContext, refuse } from "../../core/actor/index.ts";
+import { type Value, refuse } from "../../core/actor/index.ts";
 import { type Clock, DEFAULT_POLICY, type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
 import { setOwn } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { sameJson } from "../../mcp/source/index.ts";
-import type { CapabilityStateDraft } from "./actor-state.ts";
-import { RESERVED_PREFIX, TIMEOUT_MESSAGE, type Timeout, ActorTimers, periodicMessage, expireMsIn } from "./actor-timers.ts";
+import type { CapabilityTurn, CapabilityWork } from "./actor-state.ts";
+import { ActorTimers, type ActorTimersOptions, expireMsIn, periodicMessage, RESERVED_PREFIX, TIMEOUT_MESSAGE } from "./actor-timers.ts";
 import type { ActorTimes, Routed } from "./capability.ts";
 import { asCallerError } from "./error-mapping.ts";
 import { HandlerContext, WorkHandlerContext, parsePacketArgs } from "./handler-context.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
 import { type CapabilityCalls, recordedServers } from "./recorded-calls.ts";
-import type { Servers } from "./upstream-server.ts";
+import type { Servers } from "./upstream-interface.ts";
 
 /** Selects payloads: values that parts of the payload must equal, or a schema of the whole. */
 export type Pattern = StandardSchemaV1 | JsonObject;
@@ -22,7 +22,7 @@ export type Pattern = StandardSchemaV1 | JsonObject;
 export type PayloadOf<P> = P extends StandardSchemaV1<unknown, infer T> ? T : P extends object ? JsonObject & P : JsonObject;
 
 /** Undefined: the payload does not match. */
-export type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
+type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
 
 /** Throws `BAD_DEFINITION` if the pattern can never match. */
 export function matcher(pattern: object | undefined, where: string): Matcher {
@@ -100,11 +100,7 @@ export interface UntypedPeriodic {
   run(context: HandlerContext): unknown;
 }
 
-export interface ActorHandlersOptions {
-  readonly id: string;
-  readonly timeout: Timeout | undefined;
-  /** The idle timeout of the kind, for actors in memory. */
-  readonly expireMs: number | undefined;
+interface ActorHandlersOptions extends ActorTimersOptions {
   readonly messages: Readonly<Record<string, UntypedHandler>>;
   readonly periodic: Readonly<Record<string, UntypedPeriodic>>;
   readonly servers: Servers;
@@ -113,11 +109,8 @@ export interface ActorHandlersOptions {
   readonly clock: Clock;
 }
 
-type Turn = RunContext<CapabilityStateDraft, unknown>;
-type WorkTurn = WorkContext<CapabilityStateDraft, unknown>;
-
 /** A message of an actor, as `actor()` takes it. */
-export type ActorMessage = { run(turn: Turn): Value; work?: never } | { work(turn: WorkTurn): Promise<Value>; run?: never };
+type ActorMessage = { run(turn: CapabilityTurn): Value; work?: never } | { work(turn: CapabilityWork): Promise<Value>; run?: never };
 
 interface Handler {
   readonly name: string;
@@ -226,7 +219,7 @@ export class ActorHandlers {
   #beginMessage(
     name: string,
     match: Matcher,
-    turn: Turn,
+    turn: CapabilityTurn,
   ): { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes } {
     const { payload, context } = parsePacketArgs(turn.args);
     const matched = match(payload);
@@ -240,7 +233,7 @@ export class ActorHandlers {
     return { payload: matched.payload, context, metadata: before };
   }
 
-  #endMessage(turn: Turn, result: unknown): Value {
+  #endMessage(turn: CapabilityTurn, result: unknown): Value {
     if (isPromise(result)) return result;
     this.#timers.updateTimeout(turn);
     return checkedValue(result, this.#options.id);

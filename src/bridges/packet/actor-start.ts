@@ -1,25 +1,17 @@
 // Owns: starting actors of capabilities: once per actor, restored from disk, within the user's quota.
 //   Does not own: their first state (actor-state.ts).
-import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
+import { type ActorId, EngineError, type Json, Queues } from "../../core/contract/index.ts";
 import { counted, BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { actorNotFound, isVisibleTo } from "./visible-actors.ts";
 import { idlePolicy } from "./actor-timers.ts";
-import type { Sending } from "./actors.ts";
+import type { ActorsOptions, Sending } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Acts } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { PacketError } from "./packet.ts";
 
-export interface ActorStarterOptions {
-  readonly engine: Engine;
-  readonly capabilities: Capabilities;
-  readonly maxPerUser: number;
-  readonly idleMs: number;
-  readonly replyMs: number;
-}
-
 /** The actor to start, and the message that starts it. */
-export interface StartRequest {
+interface StartRequest {
   readonly does: Acts;
   readonly id: ActorId;
   readonly actor_id: string;
@@ -30,14 +22,14 @@ export interface StartRequest {
 
 /** Starts each actor once, however many messages need it, within the quota of its user. */
 export class ActorStarter {
-  readonly #options: ActorStarterOptions;
+  readonly #options: ActorsOptions;
   readonly #quota: ActorQuota;
   /** Starts in progress. Resolves to false if the start failed. */
   readonly #starting = new Map<ActorId, Promise<boolean>>();
 
-  constructor(options: ActorStarterOptions) {
+  constructor(options: ActorsOptions) {
     this.#options = options;
-    this.#quota = new ActorQuota(options.engine, options.maxPerUser, () => ownedKinds(options.capabilities));
+    this.#quota = new ActorQuota(options);
   }
 
   /** Resolves once the actor exists. Throws `PacketError`. */
@@ -122,52 +114,37 @@ const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
   );
 
 /** Limits how many actors of capabilities a user has at a time. Stopped actors do not count. */
-export class ActorQuota {
-  readonly #engine: Engine;
-  readonly #limit: number;
-  readonly #kinds: () => ReadonlySet<string>;
-  readonly #queues = new Map<string, Promise<void>>();
+class ActorQuota {
+  readonly #options: ActorsOptions;
+  readonly #queues = new Queues<string>();
 
-  /** `kinds`: the kinds whose actors have an owner each. */
-  constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
-    this.#engine = engine;
-    this.#limit = limit;
-    this.#kinds = kinds;
+  constructor(options: ActorsOptions) {
+    this.#options = options;
   }
 
   /** Runs `begin` if the user has room for one more actor. Runs one start per user at a time. Throws `actor_limit_exceeded`. */
   async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
-    if (user === undefined || !Number.isFinite(this.#limit)) return begin();
-    const before = this.#queues.get(user) ?? Promise.resolve();
-    const { promise: done, resolve: finish } = Promise.withResolvers<void>();
-    const turn = before.then(() => done);
-    this.#queues.set(user, turn);
-    await before;
-    try {
+    const { maxPerUser } = this.#options;
+    if (user === undefined || !Number.isFinite(maxPerUser)) return begin();
+    return await this.#queues.run(user, async () => {
       const used = await this.#used(user);
-      if (used >= this.#limit)
-        throw new PacketError(
-          "actor_limit_exceeded",
-          `You have ${counted(used, "actor")}, of ${this.#limit}: end one you no longer need.`,
-          {
-            limit: this.#limit,
-            used,
-          },
-        );
+      if (used >= maxPerUser)
+        throw new PacketError("actor_limit_exceeded", `You have ${counted(used, "actor")}, of ${maxPerUser}: end one you no longer need.`, {
+          limit: maxPerUser,
+          used,
+        });
       await begin();
-    } finally {
-      finish();
-      if (this.#queues.get(user) === turn) this.#queues.delete(user);
-    }
+    });
   }
 
   /** Stops counting at the limit. */
   async #used(owner: string): Promise<number> {
+    const { engine, capabilities, maxPerUser } = this.#options;
     let used = 0;
     // List by kind: an owner may have any number of actors of other kinds, which do not count.
-    for (const kind of this.#kinds()) {
-      if (used >= this.#limit) break;
-      const found = await this.#engine.list({ owner, kind, live: true, limit: this.#limit - used });
+    for (const kind of ownedKinds(capabilities)) {
+      if (used >= maxPerUser) break;
+      const found = await engine.list({ owner, kind, live: true, limit: maxPerUser - used });
       used += found.length;
     }
     return used;

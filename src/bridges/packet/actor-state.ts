@@ -1,8 +1,8 @@
 // Owns: the state that an actor of a capability stores: its first value, restoring, migration and validation.
 //   Does not own: timers (actor-timers.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { InitialContext } from "../../core/actor/index.ts";
-import { EngineError, type Json, TroupeError, type Viewer, isJsonObject } from "../../core/contract/index.ts";
+import type { InitialContext, RunContext, WorkContext } from "../../core/actor/index.ts";
+import { EngineError, type Json, type JsonObject, TroupeError, type Viewer, isJsonObject } from "../../core/contract/index.ts";
 import { isOtherUsersDefaultId } from "./visible-actors.ts";
 import type { CapabilityState } from "./capability.ts";
 
@@ -18,13 +18,17 @@ export interface CapabilityStateDraft {
   readonly owner?: string;
 }
 
+/** What turns and work of such an actor receive. */
+export type CapabilityTurn = RunContext<CapabilityStateDraft, unknown>;
+export type CapabilityWork = WorkContext<CapabilityStateDraft, unknown>;
+
 /** The state of an earlier life, which a start passes on. On disk a state outlives the actor. */
 interface RestoredStart {
   readonly restore: Json;
   readonly version: number;
 }
 
-const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
+const isRestored = (start: Json | undefined): start is JsonObject & RestoredStart =>
   isJsonObject(start) && start["restore"] !== undefined && typeof start["version"] === "number";
 
 export function parseCapabilityState(value: Json): CapabilityState<Json> | undefined {

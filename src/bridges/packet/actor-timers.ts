@@ -1,6 +1,5 @@
 // Owns: when an actor ends by itself, and the wake-ups for that and for periodic handlers.
 //   Does not own: what periodic handlers do (actor-handlers.ts).
-import type { RunContext } from "../../core/actor/index.ts";
 import {
   type Behaviour,
   type Json,
@@ -10,7 +9,7 @@ import {
   TroupeError,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { type CapabilityStateDraft, TIMERS_UNSET } from "./actor-state.ts";
+import { type CapabilityTurn, TIMERS_UNSET } from "./actor-state.ts";
 import type { ActorTimes } from "./capability.ts";
 import { type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
 
@@ -66,8 +65,6 @@ export interface ActorTimersOptions {
   readonly periodic: Readonly<Record<string, { readonly everyMs: number }>>;
 }
 
-type Turn = RunContext<CapabilityStateDraft, unknown>;
-
 /** Prefix of the messages that every such actor has in addition to its author's. */
 export const RESERVED_PREFIX = "troupe_";
 export const TIMEOUT_MESSAGE = `${RESERVED_PREFIX}timeout`;
@@ -94,7 +91,7 @@ export class ActorTimers {
   }
 
   /** Sets what differs. Returns whether anything did. */
-  sync(turn: Turn, expireMs = this.#options.expireMs): boolean {
+  sync(turn: CapabilityTurn, expireMs = this.#options.expireMs): boolean {
     const { timers } = turn.state;
     if (timers === this.fingerprint) return false;
     const { periodic, timeout } = this.#options;
@@ -120,7 +117,7 @@ export class ActorTimers {
   }
 
   /** Calls the timeout function, if there is one, and sets the timer accordingly. */
-  updateTimeout(turn: Turn): void {
+  updateTimeout(turn: CapabilityTurn): void {
     const { id, timeout } = this.#options;
     if (typeof timeout !== "function") return;
     const inMs = timeout({ ...turn.state.metadata }, turn.now);
@@ -134,7 +131,7 @@ export class ActorTimers {
     return turn.wake(TIMEOUT_MESSAGE, { afterMs, message: timeoutMessage(turn) });
   }
 
-  onTimeout(turn: Turn): void {
+  onTimeout(turn: CapabilityTurn): void {
     const expireMs = expireMsIn(turn.args);
     const changed = this.sync(turn);
     if (expireMs !== undefined) {
@@ -148,12 +145,12 @@ export class ActorTimers {
     if (!changed && (typeof timeout === "function" || timeout?.ends === "lifetime")) turn.stop("timeout");
   }
 
-  #checkIdleIn(turn: Turn, afterMs: number, expireMs: number): void {
+  #checkIdleIn(turn: CapabilityTurn, afterMs: number, expireMs: number): void {
     turn.wake(IDLE_TIMER, { afterMs, message: timeoutMessage(turn, { expire_ms: expireMs }) });
   }
 }
 
-const timeoutMessage = ({ self }: Turn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT_MESSAGE, args });
+const timeoutMessage = ({ self }: CapabilityTurn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT_MESSAGE, args });
 
 /** Reads `expire_ms` from the arguments of the begin and timeout messages. */
 export function expireMsIn(args: unknown): number | undefined {

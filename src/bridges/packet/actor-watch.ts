@@ -31,7 +31,6 @@ export class ActorWatch implements Disposable {
     this.#log = log;
   }
 
-  /** Replaces the watched kinds. */
   setKinds(kinds: readonly WatchedKind[]): void {
     this.#kinds = kinds;
     this.#stop();

@@ -1,31 +1,28 @@
 // Owns: the actors of capabilities by `actor_id`: sending messages, reading states, listing, ending. Does not own: starting them
 //   (actor-start.ts), actors of plain kinds (kind-capability.ts), effects (running.ts).
 /** Law 1: every write goes through `Engine.call` or `send`. */
-import { actorId, keyOf } from "../../core/actor/index.ts";
+import { keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
   type ActorId,
   type Change,
   type JsonObject,
-  type CancelSignal,
   type Clock,
   type Engine,
   type Entropy,
   type Json,
-  type Log,
   type Outgoing,
-  type Progress,
   type Reply,
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasBegun, omitUndefined } from "../../core/contract/internal.ts";
+import { hasBegun, MultiMap, omitUndefined } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { isReservedForOther, isAliveFor, actorNotFound, toJson, actorStateOf } from "./visible-actors.ts";
+import { actorNotFound, actorStateOf, checkedActorId, isLiveFor, isReservedForOther, toJson } from "./visible-actors.ts";
 import { ActorStarter } from "./actor-start.ts";
-import type { Capabilities } from "./capabilities.ts";
-import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
+import { type Capabilities, registeredCapability } from "./capabilities.ts";
+import type { ActorRef, ActorState, Acts, DeliveryOptions, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
 import { type ActorOptions, type PacketContext, PacketError } from "./packet.ts";
 import { checkPayload } from "./capability-contract.ts";
@@ -51,22 +48,9 @@ export interface ActorsOptions {
 }
 
 /** The sender of a message, and options of the delivery. */
-export interface Sending {
-  readonly viewer: Viewer;
+export interface Sending extends DeliveryOptions {
   readonly context?: PacketContext;
   readonly options?: ActorOptions;
-  readonly signal?: CancelSignal;
-  /** For this message; capped by the general limit. */
-  readonly timeoutMs?: number;
-  /** Idempotency key (C4): a repeated message gets the first reply. */
-  readonly key?: string;
-  readonly onProgress?: Progress;
-  readonly onLog?: Log;
-  /** The client's answers, and what it can be asked (`CallOptions`). */
-  readonly answers?: JsonObject;
-  readonly can?: readonly string[];
-  /** How to call the actor from the work of another actor. Default: `Engine.call`. */
-  readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
 /** An actor's reply, and how many messages it has applied. */
@@ -81,7 +65,7 @@ export class Actors {
   readonly #starter: ActorStarter;
   readonly #kindActors: KindActors;
   /** Keyed messages that do not know yet whether their actor exists, in order of arrival. */
-  readonly #lookups = new Map<ActorId, Set<Promise<void>>>();
+  readonly #lookups = new MultiMap<ActorId, Promise<void>>();
 
   constructor(options: ActorsOptions) {
     this.#options = options;
@@ -144,7 +128,7 @@ export class Actors {
     const does = this.#actorCapability(capabilityId);
     if (does.own !== undefined) throw actorNotFound(actor_id);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!isAliveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
+    if (!isLiveFor(snapshot, does, viewer)) throw actorNotFound(actor_id);
     return actorStateOf(capabilityId, actor_id, does, snapshot);
   }
 
@@ -188,9 +172,7 @@ export class Actors {
 
   /** Also validates the payload, if given, against what the capability declares. */
   #actorCapability(capabilityId: string, payload?: JsonObject): Acts {
-    const capability = this.#options.capabilities.get(capabilityId);
-    if (capability === undefined)
-      throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
+    const capability = registeredCapability(this.#options.capabilities, capabilityId);
     if (capability.does.how !== "actor")
       throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
     if (payload !== undefined) checkPayload(capability, payload);
@@ -199,11 +181,7 @@ export class Actors {
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
     if (isReservedForOther(capabilityId, does, viewer, actor_id)) throw actorNotFound(actor_id);
-    try {
-      return actorId(does.behaviour.kind, actor_id);
-    } catch (error) {
-      throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
-    }
+    return checkedActorId(does.behaviour.kind, actor_id);
   }
 
   #route(capabilityId: string, does: Acts, actor_id: string, payload: JsonObject): Routed {
@@ -233,15 +211,7 @@ export class Actors {
     // Read the state right after this message: a moment later the actor may have stopped or applied other messages.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
-    const options = {
-      ...(signal && { signal }),
-      ...omitUndefined({ key }),
-      ...(onProgress && { onProgress }),
-      ...(onLog && { onLog }),
-      ...(answers && { answers }),
-      ...(can && { can }),
-      onReceipt: () => void (after = read()),
-    };
+    const options = { ...omitUndefined({ signal, key, onProgress, onLog, answers, can }), onReceipt: () => void (after = read()) };
     const call = (): Promise<Reply> => (through === undefined ? engine.call(message, options) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());
@@ -278,10 +248,9 @@ export class Actors {
   /** Registers a keyed message until the returned function is called. Keyed calls take longer to find out whether their actor exists. */
   #lookUp(id: ActorId): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const lookups = this.#lookups.get(id) ?? new Set();
-    this.#lookups.set(id, lookups.add(promise));
+    this.#lookups.put(id, promise);
     return () => {
-      if (lookups.delete(promise) && lookups.size === 0 && this.#lookups.get(id) === lookups) this.#lookups.delete(id);
+      this.#lookups.take(id, promise);
       resolve();
     };
   }
@@ -302,7 +271,7 @@ export class Actors {
     const mayBegin = sending.options?.create_if_missing !== false;
     for (let starts = 0; ; starts += 1) {
       const snapshot = await engine.read(id);
-      if (isAliveFor(snapshot, does, sending.viewer)) return snapshot;
+      if (isLiveFor(snapshot, does, sending.viewer)) return snapshot;
       if (!mayBegin || starts === MAX_STARTS) throw actorNotFound(actor_id);
       // An earlier message may stop the actor again before it is read.
       await this.#starter.start({ does, id, actor_id, sending });

@@ -2,6 +2,7 @@
 //   (running.ts), planning chains of them (chain-plan.ts).
 import { TroupeError, type Behaviour, type Engine } from "../../core/contract/index.ts";
 import type { Capability, Given, RunCapability } from "./capability.ts";
+import { PacketError } from "./packet.ts";
 
 /** Criteria of a search. All given ones must hold. */
 export interface Criteria {
@@ -31,6 +32,13 @@ function checkKind(id: string, kind: string, engine: KindLookup): void {
       "BAD_DEFINITION",
       `${id} is an actor of a kind that the engine does not know (${kind}): start the engine with it among its \`kinds\`, and register it then.`,
     );
+}
+
+/** Throws `PacketError` (`capability_not_found`). */
+export function registeredCapability(capabilities: Capabilities, id: string): Capability {
+  const capability = capabilities.get(id);
+  if (capability !== undefined) return capability;
+  throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(id)}: list them first.`);
 }
 
 /** The registered capabilities, in order of registration. */

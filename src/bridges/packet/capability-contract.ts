@@ -1,10 +1,9 @@
 // Owns: checking what a capability declares: required fields and parameters of a payload, provided fields of a result.
 //   Does not own: the declaration itself (define-capability.ts).
 import { type Behaviour, type JsonObject, type Reply, type Turn, isJsonObject, isList } from "../../core/contract/index.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn } from "../../core/contract/internal.ts";
 import { checkJson } from "../../mcp/source/index.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /**
@@ -31,7 +30,7 @@ export function checkArguments({ inputSchema, guessed }: OfferedTool, parameters
 
 /** The fields that the schema itself requires. There, null is a value. */
 export function requiredFields(schema: JsonObject | undefined): readonly string[] {
-  const required = schema === undefined ? undefined : memberOf(schema, "required");
+  const required = schema === undefined ? undefined : getOwn(schema, "required");
   return isList(required) ? required.filter((field) => typeof field === "string") : [];
 }
 

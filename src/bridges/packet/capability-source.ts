@@ -21,7 +21,7 @@ import {
   type Viewer,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { closestMatch, invalidInBlock, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
+import { closestMatch, getOwn, invalidInBlock, isContent, omitUndefined, wellFormed } from "../../core/contract/internal.ts";
 import { describeSource } from "../../mcp/source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
@@ -30,7 +30,6 @@ import { requiredFields } from "./capability-contract.ts";
 import type { Capability, OfferedTool, RunCapability, RunOptions } from "./capability.ts";
 import { AnswersNeeded } from "./error-mapping.ts";
 import { ACTOR_ID, type IndexedTool, type Expose, type ToolIndex, actorUri, buildToolIndex } from "./mcp-tools.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /** Options of `capabilitySource`. */
@@ -185,8 +184,7 @@ class CapabilitySource implements Source, Disposable {
     const ids = capabilities.list().map(({ id }) => id);
     for (const id of expose) {
       if (capabilities.get(id) !== undefined) continue;
-      const closest = closestMatch(id, ids);
-      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant: closest }) });
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant: closestMatch(id, ids) }) });
     }
   }
 
@@ -234,17 +232,12 @@ async function callTool(
 ): Promise<Reply> {
   try {
     const { payload, actor_id } = payloadOf(capability, tool, args);
+    const { signal, key, onProgress, onLog, answers, can } = options;
     const { result } = await run(capability.id, payload, {
       viewer,
       context: contextOf(viewer, options),
       timeoutMs: toolTimeoutMs,
-      ...(actor_id !== undefined && { actor_id }),
-      ...(options.signal && { signal: options.signal }),
-      ...(options.key !== undefined && { key: options.key }),
-      ...(options.onProgress && { onProgress: options.onProgress }),
-      ...(options.onLog && { onLog: options.onLog }),
-      ...(options.answers && { answers: options.answers }),
-      ...(options.can && { can: options.can }),
+      ...omitUndefined({ actor_id, signal, key, onProgress, onLog, answers, can }),
     });
     return toolReply(result);
   } catch (error) {
@@ -264,7 +257,7 @@ function payloadOf(
 ): { readonly payload: JsonObject; readonly actor_id?: string } {
   const { does, requires, parameters } = capability;
   if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
-  const actor_id = memberOf(args, ACTOR_ID);
+  const actor_id = getOwn(args, ACTOR_ID);
   if (does.how !== "actor" || actor_id === undefined) return { payload: args };
   if (typeof actor_id !== "string")
     throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`, {
@@ -280,7 +273,7 @@ const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-/;
 function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["context"] {
   const parent = trace?.["traceparent"];
   const trace_id = typeof parent === "string" ? TRACE_ID.exec(parent)?.[1] : undefined;
-  return { ...(principal !== undefined && { user_id: principal }), ...(trace_id !== undefined && { trace_id }) };
+  return omitUndefined({ user_id: principal, trace_id });
 }
 
 /** A result as a reply to a tool call: text as it is, anything else as JSON, objects also as structured content. */
@@ -294,13 +287,10 @@ function toolReply(result: Json): Reply {
 
 /** An error as a reply to a tool call: invalid arguments are a request error, all else an error result for the model. */
 function toolFailure({ type, message, details }: PacketError): Reply {
-  if (type === "validation_failed") return invalidParams(message);
+  if (type === "validation_failed")
+    return { refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error: message } } };
   const structured = { error: { type, message, details } };
   return { ok: { [CONTENT]: [{ type: "text", text: `${type}: ${message}` }], structured, isError: true } };
 }
-
-const invalidParams = (capability_error: string): Reply => ({
-  refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
-});
 
 const UNKNOWN_REPLY: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };

@@ -17,7 +17,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import type { ActorOptions, PacketContext, Persistence } from "./packet.ts";
-import type { ForeignServer, Servers } from "./upstream-server.ts";
+import type { ForeignServer, Servers } from "./upstream-interface.ts";
 
 /** A capability, whatever implements it. */
 export interface Capability {
@@ -168,21 +168,14 @@ export interface CapabilityState<S> {
   readonly metadata: ActorTimes;
 }
 
-/** The caller of a capability, and options of the run. */
-export interface RunOptions {
+/** What a run of a capability and a message to an actor have in common. */
+export interface DeliveryOptions {
   readonly viewer: Viewer;
-  readonly context: PacketContext;
-  readonly actor_id?: string;
-  readonly actor_options?: ActorOptions;
   readonly signal?: CancelSignal;
-  /** The packet is a message to an actor: capabilities without actors refuse it. */
-  readonly actorOnly?: boolean;
-  /** Idempotency key (C4), for actors. */
+  /** Idempotency key (C4), for actors: a repeated message gets the first reply. */
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
-  /** Called once it is known which actor it is for, also if that then fails. */
-  readonly onActor?: (actor_id: string) => void;
   /** The client's answers, and what it can be asked (`CallOptions`). */
   readonly answers?: JsonObject;
   readonly can?: readonly string[];
@@ -190,6 +183,17 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   /** How to call actors from the work of an actor: the engine's own call, which detects actors that wait for each other. */
   readonly through?: (message: Outgoing) => Promise<Reply>;
+}
+
+/** The caller of a capability, and options of the run. */
+export interface RunOptions extends DeliveryOptions {
+  readonly context: PacketContext;
+  readonly actor_id?: string;
+  readonly actor_options?: ActorOptions;
+  /** The packet is a message to an actor: capabilities without actors refuse it. */
+  readonly actorOnly?: boolean;
+  /** Called once it is known which actor it is for, also if that then fails. */
+  readonly onActor?: (actor_id: string) => void;
 }
 
 /** Runs a capability by its id. */

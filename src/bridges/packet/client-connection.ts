@@ -6,7 +6,7 @@ import type { ClientTransport, OpenSocket, OutgoingPacket, ClientSocket } from "
 import { PACKET_VERSION, PacketError, type ReplyPacket, errorIn } from "./packet.ts";
 import { readReply } from "./read-packet.ts";
 
-export interface ClientConnectionOptions {
+interface ClientConnectionOptions {
   readonly open: OpenSocket;
   readonly url: URL;
   readonly token: () => Promise<string | undefined>;

@@ -29,7 +29,7 @@ export interface ClientSocket {
 }
 
 /** How to open a socket. */
-export interface SocketOptions {
+interface SocketOptions {
   readonly url: URL;
   readonly token: string | undefined;
   /** Longest incoming text in UTF-16 units; a longer one ends the connection. */
@@ -46,7 +46,7 @@ export interface SocketOptions {
 /** Resolves when the connection is open. Rejects with a readable reason otherwise. */
 export type OpenSocket = (options: SocketOptions) => Promise<ClientSocket>;
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   readonly url: URL;
   readonly token: () => Promise<string | undefined>;
   /** Longest packet in a response. */

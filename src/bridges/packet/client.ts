@@ -121,8 +121,8 @@ class Client implements PacketClient {
   readonly #pending = new Map<string, number>();
   #chars = 0;
 
-  constructor(carrier: ClientTransport, options: PacketClientOptions) {
-    this.#transport = carrier;
+  constructor(transport: ClientTransport, options: PacketClientOptions) {
+    this.#transport = transport;
     this.#options = options;
     this.#entropy = options.entropy ?? systemEntropy;
   }
@@ -168,12 +168,10 @@ class Client implements PacketClient {
         capability_id,
         payload,
         context: { ...this.#options.context, ...context },
-        ...omitUndefined({ intent, actor_id }),
-        ...(actor_options && { actor_options }),
+        ...omitUndefined({ intent, actor_id, actor_options }),
       },
       {
-        ...(signal && { signal }),
-        ...omitUndefined({ timeoutMs }),
+        ...omitUndefined({ signal, timeoutMs }),
         ...(onProgress && { onProgress: (packet) => reportProgress(packet, onProgress) }),
       },
     );

@@ -4,7 +4,7 @@ import { isList, TroupeError } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
-export interface ConfigIssue {
+interface ConfigIssue {
   /** Such as `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
   readonly path: string;
   readonly message: string;
@@ -82,9 +82,7 @@ export class ConfigSection {
   allowOnly(...allowed: readonly string[]): void {
     for (const key of this.keys) {
       if (allowed.includes(key)) continue;
-      const closest = closestMatch(key, allowed);
-      const hint = closest === undefined ? "" : ` Did you mean ${closest}?`;
-      this.addIssue(key, `There is no such key.${hint} Here may be: ${allowed.join(", ")}.`);
+      this.addIssue(key, `There is no such key.${hint(key, allowed)} Here may be: ${allowed.join(", ")}.`);
     }
   }
 
@@ -129,8 +127,7 @@ export class ConfigSection {
     if (value === undefined) return fallback;
     const chosen = choices.find((one) => one === value);
     if (chosen !== undefined) return chosen;
-    const closest = typeof value === "string" ? closestMatch(value, choices) : undefined;
-    this.addIssue(key, `Must be one of ${choices.join(", ")}.${closest === undefined ? "" : ` Did you mean ${closest}?`}`);
+    this.addIssue(key, `Must be one of ${choices.join(", ")}.${typeof value === "string" ? hint(value, choices) : ""}`);
     return fallback;
   }
 
@@ -179,6 +176,11 @@ export class ConfigSection {
     const step = /^[A-Za-z_][\w-]*$/.test(key) && key.length <= 100 ? key : `[${JSON.stringify(key.slice(0, 100))}]`;
     return this.#path === "" || step.startsWith("[") ? this.#path + step : `${this.#path}.${step}`;
   }
+}
+
+function hint(given: string, known: readonly string[]): string {
+  const closest = closestMatch(given, known);
+  return closest === undefined ? "" : ` Did you mean ${closest}?`;
 }
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);

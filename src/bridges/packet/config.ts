@@ -1,8 +1,8 @@
 // Owns: PacketFlow's configuration file: its sections, defaults and checks. Does not own: reading single values (config-section.ts).
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { ConfigIssues, ConfigSection, type MapRules } from "./config-section.ts";
-import { ID_BYTES, PERSISTENCES, type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
-import type { HttpServer, StdioServer } from "./upstream-server.ts";
+import { DEFAULT_IDLE_MS, ID_BYTES, PERSISTENCES, type Persistence, STATE_TIMEOUT_MS } from "./packet.ts";
+import type { HttpServer, StdioServer } from "./upstream-interface.ts";
 
 /** The section `actors` of PacketFlow's configuration. Times in milliseconds. */
 export interface ActorsConfig {
@@ -68,7 +68,7 @@ export function readConfig(value: unknown): Config {
 function readActors(section: ConfigSection): ActorsConfig {
   section.allowOnly("default_timeout", "max_actors_per_user", "persistence_strategy", "cleanup_interval");
   return {
-    default_timeout: section.count("default_timeout", 30 * 60_000, STATE_TIMEOUT_MS, MILLISECONDS),
+    default_timeout: section.count("default_timeout", DEFAULT_IDLE_MS, STATE_TIMEOUT_MS, MILLISECONDS),
     max_actors_per_user: section.count("max_actors_per_user", 10, 1_000_000_000),
     persistence_strategy: section.choice("persistence_strategy", "memory", PERSISTENCES),
     cleanup_interval: readCleanupInterval(section),

@@ -123,16 +123,12 @@ function tooManyBytes(read: Frame, used: number): string {
 
 interface QueuedFrame {
   readonly frame: Uint8Array | string;
-  readonly size: number;
   /** Cached: parsing megabytes of frames again for each cancel would be too cheap an attack. */
   cancelTarget: CancelTarget | undefined;
 }
 
 /** What a cancel can refer to. `none`: the frame is not a request. */
-interface CancelTarget {
-  readonly id?: string | undefined;
-  readonly none?: true;
-}
+type CancelTarget = { readonly id: string | undefined } | "none";
 
 /** Frames that wait to be started, in order. */
 class FrameQueue {
@@ -150,13 +146,13 @@ class FrameQueue {
   push(frame: Uint8Array | string): void {
     // Copied: a small frame may be a view of a large read buffer, which it would keep in memory.
     const copy = typeof frame === "string" ? frame : new Uint8Array(frame);
-    this.#frames.push({ frame: copy, size: frame.length, cancelTarget: undefined });
+    this.#frames.push({ frame: copy, cancelTarget: undefined });
     this.#bytes += frame.length;
   }
 
   shift(): Uint8Array | string | undefined {
     const first = this.#frames.shift();
-    this.#bytes -= first?.size ?? 0;
+    this.#bytes -= first?.frame.length ?? 0;
     return first?.frame;
   }
 
@@ -167,10 +163,10 @@ class FrameQueue {
     const taken: (Uint8Array | string)[] = [];
     for (const one of all) {
       one.cancelTarget ??= cancelTargetOf(one.frame);
-      if (one.cancelTarget.none === undefined && one.cancelTarget.id === id) taken.push(one.frame);
+      if (one.cancelTarget !== "none" && one.cancelTarget.id === id) taken.push(one.frame);
       else {
         this.#frames.push(one);
-        this.#bytes += one.size;
+        this.#bytes += one.frame.length;
       }
     }
     return taken;
@@ -184,10 +180,10 @@ class FrameQueue {
 
 function cancelTargetOf(frame: Uint8Array | string): CancelTarget {
   const read = readPacket(frame);
-  return "payload" in read && read.type !== "cancel" ? { id: read.id } : { none: true };
+  return "payload" in read && read.type !== "cancel" ? { id: read.id } : "none";
 }
 
-export interface InFlightPacketsOptions {
+interface InFlightPacketsOptions {
   readonly flow: Pick<PacketFlow, "open">;
   readonly channel: Channel;
   readonly caller: Caller;
@@ -261,7 +257,7 @@ function countingAlso(queued: number, reply: ReplyPacket): ReplyPacket {
 }
 
 /** Sends progress to a client. While it does not read, only the newest progress of each request is queued, so memory stays bounded (C8). */
-export class ProgressQueue {
+class ProgressQueue {
   readonly #channel: Channel;
   readonly #queued = new Map<string, ReplyPacket>();
   readonly #max: number;

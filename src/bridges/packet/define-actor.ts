@@ -38,9 +38,9 @@ import {
   isObject,
   preview,
 } from "./define-capability.ts";
-import { PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
+import { DEFAULT_IDLE_MS, PERSISTENCES, type PacketContext, type Persistence } from "./packet.ts";
 import { CapabilityCalls } from "./recorded-calls.ts";
-import { type ForeignServer, noServers } from "./upstream-server.ts";
+import { type ForeignServer, noServers } from "./upstream-interface.ts";
 
 /** What a message handler of an actor receives: a turn (`RunContext`), the payload and the sender's context. */
 export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {
@@ -188,9 +188,6 @@ function storedStateOf({ id, state }: Snapshot): CapabilityState<Json> {
     throw new TroupeError("STATE_NOT_JSON", `What ${id} keeps is no state of a capability's actor: another kind wrote it.`);
   return stored;
 }
-
-/** The idle timeout if neither the definition nor the configuration has one. */
-const DEFAULT_IDLE_MS = 30 * 60_000;
 
 /** The name of the capability's kind of actor. */
 const kindName = (id: string): string => id.toLowerCase().replaceAll("_", "-");

@@ -6,7 +6,6 @@ import {
   checkOptions,
   type Connection,
   type HttpMount,
-  isJsonObject,
   type Json,
   type JsonObject,
   type MountRequest,
@@ -16,7 +15,7 @@ import {
 import { counted, TEXT } from "../../core/contract/internal.ts";
 import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
-import { PACKET_PROTOCOL, type PacketErrorType, type ReplyPacket } from "./packet.ts";
+import { errorIn, PACKET_PROTOCOL, type PacketErrorType } from "./packet.ts";
 import { packetRefusal, refusalText } from "./reply.ts";
 
 /** Options of `packetEndpoints`: limits of connections and of the HTTP endpoint. */
@@ -103,8 +102,7 @@ async function handleOnePacket(flow: Pick<PacketFlow, "open">, request: MountReq
   request.disconnected.addEventListener("abort", abandon, { once: true });
   try {
     const reply = await session.receive(body);
-    const wrong = errorType(reply);
-    const status = wrong === undefined ? 200 : (STATUS_BY_ERROR[wrong] ?? 200);
+    const status = reply.type === "capability_error" ? (STATUS_BY_ERROR[errorIn(reply).type] ?? 200) : 200;
     const answer = { status, body: JSON.stringify(reply) };
     if (status !== 429) return answer;
     const { retry_after: seconds } = reply.metadata;
@@ -115,18 +113,12 @@ async function handleOnePacket(flow: Pick<PacketFlow, "open">, request: MountReq
   }
 }
 
-const STATUS_BY_ERROR: Readonly<Record<string, number>> = {
+const STATUS_BY_ERROR: Readonly<Partial<Record<PacketErrorType, number>>> = {
   protocol_error: 400,
   unsupported_version: 400,
   unknown_type: 400,
   rate_limited: 429,
-} satisfies Partial<Record<PacketErrorType, number>>;
-
-function errorType({ type, payload }: ReplyPacket): string | undefined {
-  const { error } = payload;
-  if (type !== "capability_error" || !isJsonObject(error)) return undefined;
-  return typeof error["type"] === "string" ? error["type"] : undefined;
-}
+};
 
 const refused = (status: number, message: string, details?: JsonObject): Answer => ({
   status,

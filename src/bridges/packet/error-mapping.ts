@@ -1,7 +1,8 @@
-// Owns: how errors of engines, stores, nested calls and servers become packet errors.
+// Owns: how errors of engines, stores, nested calls and servers become packet errors. Does not own: packet errors (packet.ts).
 import { EngineError, type Json, type JsonObject, type Reply, StoreError, isJsonObject } from "../../core/contract/index.ts";
 import { hasBegun, hasOwn } from "../../core/contract/internal.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet.ts";
+import { actorNotFound } from "./visible-actors.ts";
 
 interface ErrorContext {
   readonly actor_id: string;
@@ -26,6 +27,13 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
   UNAVAILABLE: "persistence_failed",
 };
 
+/** Of a refusal's codes that are not the name of a type. */
+const REFUSAL_TYPES: ReadonlyMap<string, PacketErrorType> = new Map([
+  ["UNKNOWN", "no_handler"],
+  ["SCOPE", "unauthorized"],
+  ["INVALID", "validation_failed"],
+]);
+
 /** The engine codes that a packet error's type already expresses: `code` is then derived from the type. */
 const NORMALISED_CODES: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
 
@@ -38,28 +46,20 @@ export function packetErrorOf(error: unknown, context: ErrorContext): PacketErro
     if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
     return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
   }
+  const { actor_id, timeout_ms } = context;
   const { applied } = error;
   const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
   const code = NORMALISED_CODES.has(error.code) ? type.toUpperCase() : error.code;
-  if (error.code === "DEADLINE") {
-    const { actor_id, timeout_ms } = context;
-    return new PacketError(type, `${NO_REPLY} ${timeoutText(context, error)}`, { actor_id, timeout_ms, code, applied }, { cause: error });
-  }
+  const failure = (message: string, more: JsonObject = {}): PacketError =>
+    new PacketError(type, message, { actor_id, ...more, code, applied }, { cause: error });
+  if (error.code === "DEADLINE") return failure(`${NO_REPLY} ${timeoutText(context, error)}`, { timeout_ms });
   if (error.code === "ACTOR_STOPPED" && hasBegun(error) === true) {
-    const { actor_id } = context;
     const why = `The actor ${JSON.stringify(actor_id)} was stopped while it worked on the message: its state is as before, what it did outside stays done, so look at it before you send it again.`;
     return new PacketError("actor_crash", why, { actor_id, code: error.code, applied }, { cause: error });
   }
-  if (type === "actor_not_found") {
-    const { actor_id } = context;
-    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
-    return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
-  }
-  const isTimeout = type === "actor_timeout";
-  const timeout = isTimeout ? { timeout_ms: workMsIn(error) ?? context.timeout_ms } : {};
-  const wait = type === "rate_limited" ? { reset: 1 } : {};
-  const message = isTimeout ? `${NO_REPLY} ${error.message}` : error.message;
-  return new PacketError(type, message, { actor_id: context.actor_id, ...timeout, ...wait, code, applied }, { cause: error });
+  if (type === "actor_not_found") return actorNotFound(actor_id, { code, applied }, { cause: error });
+  if (type === "actor_timeout") return failure(`${NO_REPLY} ${error.message}`, { timeout_ms: workMsIn(error) ?? timeout_ms });
+  return failure(error.message, type === "rate_limited" ? { reset: 1 } : {});
 }
 
 /** The specification's sentence. What happened, and what to do, follows it. */
@@ -110,12 +110,8 @@ export function refusalIn(error: unknown): PacketError | undefined {
 
 function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
   const details: JsonObject = isJsonObject(data) ? data : data === undefined ? {} : { data };
-  const type = ERROR_TYPES.find((known) => known === code);
-  if (type !== undefined) return new PacketError(type, message, details);
-  if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
-  if (code === "SCOPE") return new PacketError("unauthorized", message, details);
-  if (code === "INVALID") return new PacketError("validation_failed", message, details);
-  return new PacketError("execution_failed", message, { code, ...details });
+  const type = ERROR_TYPES.find((known) => known === code) ?? REFUSAL_TYPES.get(code);
+  return type === undefined ? new PacketError("execution_failed", message, { code, ...details }) : new PacketError(type, message, details);
 }
 
 /** The error in the form that a reply has. Served modules are not type-checked, so theirs may have another type, or details of any kind. */

@@ -1,6 +1,6 @@
 // Owns: what the handlers of an actor capability receive: state, payload, context and the actions of a turn.
 //   Does not own: which handler runs (actor-handlers.ts).
-import type { Create, RunContext, WorkContext } from "../../core/actor/index.ts";
+import type { Create } from "../../core/actor/index.ts";
 import {
   type ActorId,
   type JsonObject,
@@ -10,28 +10,26 @@ import {
   type Viewer,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import type { CapabilityStateDraft } from "./actor-state.ts";
+import type { CapabilityTurn, CapabilityWork } from "./actor-state.ts";
 import type { ActorTimes } from "./capability.ts";
 import type { PacketContext } from "./packet.ts";
 import type { CapabilityCalls, RequestCapability } from "./recorded-calls.ts";
-import type { ForeignServer } from "./upstream-server.ts";
+import type { ForeignServer } from "./upstream-interface.ts";
 
 /** The arguments of a packet's message. */
-export interface PacketArgs {
+interface PacketArgs {
   readonly payload: JsonObject;
   readonly context: PacketContext;
 }
-
-type Run = RunContext<CapabilityStateDraft, unknown>;
 
 /** A turn, as a handler sees it: `state` is the author's own. Getters, since each turn pays only for what it uses. */
 export class HandlerContext {
   readonly payload: unknown;
   readonly context: PacketContext;
   readonly metadata: ActorTimes;
-  readonly #turn: Run;
+  readonly #turn: CapabilityTurn;
 
-  constructor(turn: Run, payload: unknown, context: PacketContext, metadata: ActorTimes) {
+  constructor(turn: CapabilityTurn, payload: unknown, context: PacketContext, metadata: ActorTimes) {
     this.#turn = turn;
     this.payload = payload;
     this.context = withTrace(context, turn.message);
@@ -66,77 +64,77 @@ export class HandlerContext {
   get answers(): JsonObject {
     return this.#turn.answers;
   }
-  get random(): Run["random"] {
+  get random(): CapabilityTurn["random"] {
     return this.#turn.random;
   }
-  get id(): Run["id"] {
+  get id(): CapabilityTurn["id"] {
     return this.#turn.id;
   }
-  get can(): Run["can"] {
+  get can(): CapabilityTurn["can"] {
     return this.#turn.can;
   }
-  get send(): Run["send"] {
+  get send(): CapabilityTurn["send"] {
     return this.#turn.send;
   }
-  get create(): Run["create"] {
+  get create(): CapabilityTurn["create"] {
     return createOwnedBy(this.#turn.create, () => this.owner);
   }
-  get wake(): Run["wake"] {
+  get wake(): CapabilityTurn["wake"] {
     return this.#turn.wake;
   }
-  get cancel(): Run["cancel"] {
+  get cancel(): CapabilityTurn["cancel"] {
     return this.#turn.cancel;
   }
-  get stop(): Run["stop"] {
+  get stop(): CapabilityTurn["stop"] {
     return this.#turn.stop;
   }
-  get forward(): Run["forward"] {
+  get forward(): CapabilityTurn["forward"] {
     return this.#turn.forward;
   }
-  get settled(): Run["settled"] {
+  get settled(): CapabilityTurn["settled"] {
     return this.#turn.settled;
   }
-  get later(): Run["later"] {
+  get later(): CapabilityTurn["later"] {
     return this.#turn.later;
   }
-  get answer(): Run["answer"] {
+  get answer(): CapabilityTurn["answer"] {
     return this.#turn.answer;
   }
-  get record(): Run["record"] {
+  get record(): CapabilityTurn["record"] {
     return this.#turn.record;
   }
-  get restart(): Run["restart"] {
+  get restart(): CapabilityTurn["restart"] {
     return this.#turn.restart;
   }
-  get report(): Run["report"] {
+  get report(): CapabilityTurn["report"] {
     return this.#turn.report;
   }
-  get emit(): Run["emit"] {
+  get emit(): CapabilityTurn["emit"] {
     return this.#turn.emit;
   }
-  get ask(): Run["ask"] {
+  get ask(): CapabilityTurn["ask"] {
     return this.#turn.ask;
   }
 }
 
 /** The same for a `work` handler. */
 export class WorkHandlerContext extends HandlerContext {
-  readonly #work: WorkContext<CapabilityStateDraft, unknown>;
+  readonly #work: CapabilityWork;
   readonly mcp: (server: string) => ForeignServer;
   readonly #calls: CapabilityCalls;
 
   constructor(
-    work: WorkContext<CapabilityStateDraft, unknown>,
+    work: CapabilityWork,
     payload: unknown,
     context: PacketContext,
     metadata: ActorTimes,
     mcp: (server: string) => ForeignServer,
-    asks: CapabilityCalls,
+    calls: CapabilityCalls,
   ) {
     super(work, payload, context, metadata);
     this.#work = work;
     this.mcp = mcp;
-    this.#calls = asks;
+    this.#calls = calls;
   }
 
   get signal(): AbortSignal {
@@ -148,7 +146,7 @@ export class WorkHandlerContext extends HandlerContext {
   get log(): Log {
     return this.#work.log;
   }
-  get call(): WorkContext<CapabilityStateDraft, unknown>["call"] {
+  get call(): CapabilityWork["call"] {
     return this.#work.call;
   }
   /** Calls as the actor's owner. Keeps the sender's scopes only if the owner is the sender. */

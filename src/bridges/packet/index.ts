@@ -81,7 +81,7 @@ export type {
   HttpServer,
   Servers,
   StdioServer,
-} from "./upstream-server.ts";
+} from "./upstream-interface.ts";
 export { foreignServers } from "./upstream-servers.ts";
 export type { Pattern, PayloadOf } from "./actor-handlers.ts";
 export { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";

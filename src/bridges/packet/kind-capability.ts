@@ -14,14 +14,13 @@ import {
   type Viewer,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, hasOwn, omitUndefined, setOwn } from "../../core/contract/internal.ts";
+import { BEGIN_ACTION, getOwn, hasOwn, omitUndefined, setOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
-import { actorNotFound, toJson } from "./visible-actors.ts";
+import { actorNotFound, isLive, toJson } from "./visible-actors.ts";
 import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts, Capability, Effect } from "./capability.ts";
 import { checkedDescription } from "./define-capability.ts";
 import { packetErrorOf, resultOf } from "./error-mapping.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 
 /** Options of `capabilityOf`. */
@@ -54,8 +53,8 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
     shared: kind.policy.owner !== "starter",
     idle: false,
     own(payload) {
-      const name = memberOf(payload, "tool");
-      return typeof name === "string" && name !== "" ? { ref: `tools/${name}`, args: argumentsIn(payload) } : undefined;
+      const { tool, ...args } = payload;
+      return typeof tool === "string" && tool !== "" ? { ref: `tools/${tool}`, args } : undefined;
     },
     search: [],
     route: () => undefined,
@@ -72,8 +71,6 @@ export function capabilityOf(kind: DescribedKind, options: OfActorOptions = {}):
   };
   return Object.freeze({ ...described, does });
 }
-
-const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
 
 /** One schema for all tools: the tool's name, and the parameters of any of them. */
 function parametersOf(kind: Behaviour): JsonObject {
@@ -232,10 +229,8 @@ export class KindActors {
 
 /** A tool also accepts the handle as an argument, as over MCP. */
 function handleIn({ behaviour }: Acts, payload: JsonObject, { viewer }: Sending): string | undefined {
-  const handle = isByHandle(behaviour, viewer) ? memberOf(payload, "handle") : undefined;
+  const handle = isByHandle(behaviour, viewer) ? getOwn(payload, "handle") : undefined;
   return typeof handle === "string" ? handle : undefined;
 }
-
-const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";
 
 const isVisible = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;

@@ -62,7 +62,7 @@ interface StdioOptions {
   readonly maxBufferSize: number;
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   readonly requestInit: { readonly headers: Record<string, string> };
   readonly reconnectionScheduler: (reconnect: () => void, delayMs: number) => () => void;

@@ -60,7 +60,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
   const wanted = expose === "all" ? undefined : new Set(expose);
   const exposed = new Map<string, Capability>();
   const tools = new Map<string, IndexedTool>();
-  const taken: string[] = [];
+  const collisions: string[] = [];
   for (const capability of capabilities) {
     if (wanted?.has(capability.id) === false) continue;
     exposed.set(capability.id, capability);
@@ -71,7 +71,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
       const { name } = one.tool;
       const other = tools.get(name);
       if (other === undefined) tools.set(name, one);
-      else taken.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
+      else collisions.push(`${other.capability.id} and ${capability.id} both have a tool ${name}: name one otherwise`);
     }
   }
   const offers = Array.from(tools.values(), ({ offer }) => offer);
@@ -80,7 +80,7 @@ export function buildToolIndex(capabilities: readonly Capability[], expose: Expo
     catalogue: { tools: offers, resources: RESOURCES, prompts: [] },
     tools,
     exposed,
-    collisions: taken,
+    collisions,
     // Computed on demand: capabilities change more often than the list is read.
     get listing() {
       return (listing ??= { capabilities: Array.from(exposed.values(), (one) => capabilityListing(one, tools)) });
@@ -112,24 +112,15 @@ const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
   description: "Which actor is meant. Left out: the caller's own.",
 });
 
-const toolsByCapability = new WeakMap<Capability, readonly OfferedTool[]>();
-
 /**
  * The MCP tools of a capability: one of its name, or those it defines itself. Cached. The `inputSchema` is the declared `parameters`, plus
  * undeclared fields of `requires`, with types guessed from their names, plus an actor's `actor_id`.
  */
-export function toolsOf(capability: Capability): readonly OfferedTool[] {
-  let tools = toolsByCapability.get(capability);
-  if (tools === undefined) {
-    const { does, id, intent } = capability;
-    tools =
-      does.how === "tools"
-        ? does.tools
-        : [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
-    toolsByCapability.set(capability, tools);
-  }
-  return tools;
-}
+export const toolsOf = memoize((capability: Capability): readonly OfferedTool[] => {
+  const { does, id, intent } = capability;
+  if (does.how === "tools") return does.tools;
+  return [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
+});
 
 function inputSchemaOf({ id, requires, parameters, does }: Capability): JsonObject {
   const schema = parameters === undefined ? guessedSchema(requires, id) : completedSchema(parameters, requires, id);

@@ -80,7 +80,10 @@ export class McpTunnel implements Closable {
     if (isList(message)) throw new PacketError("protocol_error", "mcp_message is one message: send each in a packet of its own.");
     const parsed = parseRpcMessage(message);
     if (parsed.kind === "other") return this.#invalidMessageReply(message, caller);
-    if (parsed.kind === "notification") return this.#notify(message, parsed.cancels, caller, session);
+    if (parsed.kind === "notification") {
+      this.#notify(message, parsed.cancels, caller, session);
+      return undefined;
+    }
     if (parsed.method === "subscriptions/listen")
       throw new PacketError("protocol_error", "A packet has one answer, and subscriptions/listen never ends: listen at the MCP endpoint.");
     const begins = parsed.method === "initialize" && !parsed.modern;
@@ -131,9 +134,10 @@ export class McpTunnel implements Closable {
   #begin(caller: Caller, isInitialized: boolean): TunnelSession {
     const connection = new TunnelConnection(this.#gateway, caller);
     const initialized = isInitialized
-      ? undefined
+      ? Promise.resolve(undefined)
       : connection.request(INITIALIZE_ID, INITIALIZE).then((response) => ("result" in response ? undefined : response));
-    return new TunnelSession(caller.principal, connection, initialized ?? Promise.resolve(undefined), this.#clock.now());
+    const { principal } = caller;
+    return { principal, connection, initialized, activeRequests: 0, isReplaced: false, lastUsedAt: this.#clock.now() };
   }
 
   // An invalid message is answered without a session.
@@ -144,25 +148,23 @@ export class McpTunnel implements Closable {
     return errorReply;
   }
 
-  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): undefined {
-    if (caller.principal === undefined) return undefined;
+  #notify(message: Json, cancels: RpcId | undefined, caller: Caller, session: string | undefined): void {
+    if (caller.principal === undefined) return;
     if (cancels !== undefined && session === undefined) return this.#cancelOnly(cancels, caller);
     for (const modern of [false, true]) {
       const connection = this.#open.get(keyOf(caller, session, modern))?.connection;
       if (cancels === undefined) connection?.notify(message);
       else connection?.cancel(cancels, cancelled());
     }
-    return undefined;
   }
 
   /** Without a session_id, several clients of the user may have given this id: it is then unknown whose request is meant, and all go on. */
-  #cancelOnly(given: RpcId, caller: Caller): undefined {
+  #cancelOnly(given: RpcId, caller: Caller): void {
     const running = [false, true]
       .flatMap((modern) => this.#open.inUse(keyOf(caller, undefined, modern)))
       .flatMap(({ connection }) => connection.idsOf(given).map((id) => ({ connection, id })));
     const [only, ...others] = running;
     if (others.length === 0) only?.connection.cancel(only.id, cancelled());
-    return undefined;
   }
 
   async #withTimeout(
@@ -197,24 +199,17 @@ const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefine
   JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);
 
 /** A gateway connection of one client. */
-export class TunnelSession {
+interface TunnelSession {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
   /** The error reply to the implicit initialize; undefined if it succeeded. */
   readonly initialized: Promise<JsonObject | undefined>;
   /** Requests in progress. A session in use is not evicted. */
-  activeRequests = 0;
+  activeRequests: number;
   /** Another `initialize` took its place: it ends with its last request. */
-  isReplaced = false;
+  isReplaced: boolean;
   /** Milliseconds since 1970. */
   lastUsedAt: number;
-
-  constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<JsonObject | undefined>, now: number) {
-    this.principal = principal;
-    this.connection = connection;
-    this.initialized = initialized;
-    this.lastUsedAt = now;
-  }
 }
 
 interface Bounds {
@@ -225,7 +220,7 @@ interface Bounds {
 }
 
 /** Sessions by key, least recently used first. Limited in total, per principal, and in idle time. */
-export class TunnelSessions {
+class TunnelSessions {
   readonly #bounds: Bounds;
   readonly #open = new Map<string, TunnelSession>();
   #undoSweep: (() => void) | undefined;
@@ -305,9 +300,9 @@ export class TunnelSessions {
     const now = clock.now();
     let next = idleMs;
     for (const [key, open] of this.#open) {
-      const onAbort = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
-      if (onAbort <= 0) this.#end(key, open);
-      else next = Math.min(next, onAbort);
+      const leftMs = open.activeRequests > 0 ? idleMs : open.lastUsedAt + idleMs - now;
+      if (leftMs <= 0) this.#end(key, open);
+      else next = Math.min(next, leftMs);
     }
     this.#undoSweep = this.#open.size === 0 ? undefined : clock.after(next, () => this.#sweep());
   }

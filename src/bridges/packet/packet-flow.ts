@@ -19,10 +19,10 @@ import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./capability.ts";
 import { McpTunnel } from "./mcp-tunnel.ts";
 import { Session } from "./packet-session.ts";
-import { PacketError, type ReplyPacket } from "./packet.ts";
+import { DEFAULT_IDLE_MS, PacketError, type ReplyPacket } from "./packet.ts";
 import { Running } from "./running.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
-import { noServers, type Servers } from "./upstream-server.ts";
+import { noServers, type Servers } from "./upstream-interface.ts";
 import { capabilitySource, type CapabilitySourceOptions } from "./capability-source.ts";
 
 /** Options of `PacketFlow`. */
@@ -128,7 +128,7 @@ export class PacketFlow implements Closable {
       capabilities,
       clock,
       maxPerUser: actors.maxPerUser ?? 10,
-      idleMs: actors.defaultTimeoutMs ?? 30 * 60_000,
+      idleMs: actors.defaultTimeoutMs ?? DEFAULT_IDLE_MS,
       replyMs: actors.replyMs ?? 30_000,
       entropy,
       ...omitUndefined({ handles: options.handles }),
@@ -150,8 +150,7 @@ export class PacketFlow implements Closable {
   /** The capabilities as an MCP source, for a gateway. Dispose of it before the flow. */
   source(options: FlowSourceOptions = {}): ReturnType<typeof capabilitySource> {
     const { capabilities, actors, running } = this;
-    const run: CapabilitySourceOptions["run"] = (id, payload, how) => running.run(id, payload, how);
-    return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
+    return capabilitySource({ ...options, capabilities, actors, run: (...run) => running.run(...run), engine: this.#options.engine });
   }
 
   /** Routes `mcp_request` packets through that gateway. They may take twice as long as a reply or an execution, at least a minute. */
@@ -173,10 +172,7 @@ export class PacketFlow implements Closable {
         traceId: () => this.#entropy.hex(16),
         elapsed: () => performance.now(),
         fault: (error, { type, capability_id, context: { trace_id } }) =>
-          this.#options.onFault?.(error, {
-            type,
-            ...omitUndefined({ capability_id, trace_id }),
-          }),
+          this.#options.onFault?.(error, { type, ...omitUndefined({ capability_id, trace_id }) }),
       },
       reception,
     );

@@ -11,7 +11,7 @@ export interface PacketIssue {
   readonly message: string;
 }
 
-export interface ParsedText {
+interface ParsedText {
   /** Absent: the text could not be parsed. If there is an issue too, use the value only to address the error. */
   readonly value?: Json;
   readonly issue?: PacketIssue;
@@ -45,10 +45,11 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
 
 const rejected = (message: string): ParsedText => ({ issue: { path: "", message } });
 
-function tooLong(given: string | Uint8Array, bytes: number): boolean {
-  // A UTF-16 unit takes at most three bytes, so most texts need not be counted.
-  return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
-}
+const tooLong = (given: string | Uint8Array, bytes: number): boolean =>
+  given.length > bytes || (typeof given === "string" && !fitsBytes(given, bytes));
+
+/** Whether the text has at most so many bytes of UTF-8. A UTF-16 unit takes at most three, so most texts need not be counted. */
+export const fitsBytes = (text: string, bytes: number): boolean => text.length * 3 <= bytes || utf8Length(text) <= bytes;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -146,11 +147,6 @@ export function payloadCopy(payload: JsonObject): JsonObject {
   const copy = jsonCopy(payload);
   if (isJsonObject(copy)) return copy;
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
-}
-
-/** An own member. Inherited ones, such as `constructor`, are ignored. */
-export function memberOf(bag: JsonObject, key: string): Json | undefined {
-  return Object.hasOwn(bag, key) ? bag[key] : undefined;
 }
 
 export interface JsonBounds {

@@ -1,18 +1,17 @@
 // Owns: the packets of one client: who sends them, dispatch by type, cancellation, exactly one reply each.
 //   Does not own: transports (connection.ts, endpoints.ts), running capabilities (running.ts).
-import { type Caller, type Json, type JsonObject, type Viewer } from "../../core/contract/index.ts";
-import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
+import type { Caller, Json, JsonObject, Progress, Viewer } from "../../core/contract/index.ts";
+import { getOwn, type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import type { Ran } from "./capability.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
-import { memberOf } from "./packet-json.ts";
 import { type PacketContext, PacketError, type ReplyPacket, type RequestPacket } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
-import { errorTo, heartbeatTo, progressFor, responseTo } from "./reply.ts";
+import { errorTo, heartbeatTo, progressFor, type ReplyDetails, responseTo } from "./reply.ts";
 import type { Running } from "./running.ts";
 import { withTraceparent } from "./tunnel-connection.ts";
 
-export interface SessionHost {
+interface SessionHost {
   readonly running: Running;
   /** Absent: MCP is not served. */
   readonly tunnel: McpTunnel | undefined;
@@ -72,7 +71,7 @@ export class Session implements PacketSession {
   }
 
   async #answer(request: InFlightRequest, text: string | Uint8Array): Promise<ReplyPacket> {
-    const { packet, startedAt } = request;
+    const { packet } = request;
     const trace_id = packet.context.trace_id ?? this.#host.traceId();
     try {
       if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
@@ -82,11 +81,7 @@ export class Session implements PacketSession {
       // Errors of capabilities are reported by `Running`.
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);
       const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
-      return errorTo(packet, failure, {
-        execution_time_ms: this.#elapsedSince(startedAt),
-        trace_id,
-        ...omitUndefined({ actor_id: request.actor_id }),
-      });
+      return errorTo(packet, failure, this.#details(request, trace_id));
     }
   }
 
@@ -96,55 +91,41 @@ export class Session implements PacketSession {
   }
 
   async #replyTo(request: InFlightRequest, trace_id: string): Promise<ReplyPacket> {
-    const { packet, abort, startedAt } = request;
-    const facts = (): { readonly execution_time_ms: number; readonly trace_id: string } => ({
-      execution_time_ms: this.#elapsedSince(startedAt),
-      trace_id,
-    });
+    const { packet, abort } = request;
     switch (packet.type) {
       case "heartbeat":
-        return heartbeatTo(packet, facts());
+        return heartbeatTo(packet, this.#details(request, trace_id));
       case "cancel":
-        return responseTo(packet, { ...facts(), result: { cancelled: this.#cancel(packet.payload["id"]) } });
+        return responseTo(packet, { result: { cancelled: this.#cancel(packet.payload["id"]) }, ...this.#details(request, trace_id) });
       case "mcp_request": {
         const result = await this.#tunnelRequest(packet, abort.signal, trace_id);
-        return responseTo(packet, { ...facts(), result });
+        return responseTo(packet, { result, ...this.#details(request, trace_id) });
       }
       case "capability_request":
       case "actor_message":
-        return responseTo(packet, { ...(await this.#run(request, trace_id)), ...facts() });
+        return responseTo(packet, { ...(await this.#run(request, trace_id)), ...this.#details(request, trace_id) });
       default:
         return packet.type satisfies never;
     }
   }
 
   #run(request: InFlightRequest, trace_id: string): Promise<Ran> {
-    const { packet, abort, startedAt } = request;
+    const { packet, abort } = request;
     const { capability_id = "", payload, context, actor_id, actor_options } = packet;
     const { tell, caller } = this.#reception;
     const viewer = withGuestPrincipal(viewerFor(caller, context), context);
+    const onProgress: Progress = (progress, total, message) => {
+      // JSON has no other numbers.
+      if (Number.isFinite(progress)) tell?.(progressFor(packet, { progress, total, message }, this.#details(request, trace_id)));
+    };
     return this.#host.running.run(capability_id, payload, {
       viewer,
       context: { ...context, trace_id, ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }) },
       signal: abort.signal,
       actorOnly: packet.type === "actor_message",
       ...keyIn(packet),
-      ...(actor_id === undefined ? {} : { actor_id }),
-      ...(actor_options === undefined ? {} : { actor_options }),
+      ...omitUndefined({ actor_id, actor_options, onProgress: tell && onProgress }),
       onActor: (id) => void (request.actor_id = id),
-      ...(tell === undefined
-        ? {}
-        : {
-            onProgress: (progress, total, message) => {
-              const about = {
-                execution_time_ms: this.#elapsedSince(startedAt),
-                trace_id,
-                ...omitUndefined({ actor_id: request.actor_id }),
-              };
-              // JSON has no other numbers.
-              if (Number.isFinite(progress)) tell(progressFor(packet, { progress, total, message }, about));
-            },
-          }),
     });
   }
 
@@ -154,7 +135,7 @@ export class Session implements PacketSession {
     const { principal, scopes, claims } = withGuestPrincipal(viewerFor(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
     const caller: Caller = { scopes, ...omitUndefined({ principal, claims, peer }) };
-    const message = withTraceparent(memberOf(payload, "mcp_message") ?? null, trace_id);
+    const message = withTraceparent(getOwn(payload, "mcp_message") ?? null, trace_id);
     const response = await tunnel.request(message, caller, context.session_id, { signal });
     return response === undefined ? {} : { mcp_message: response };
   }
@@ -168,6 +149,10 @@ export class Session implements PacketSession {
     return matching.length;
   }
 
+  #details({ startedAt, actor_id }: InFlightRequest, trace_id: string): ReplyDetails {
+    return { execution_time_ms: this.#elapsedSince(startedAt), trace_id, ...omitUndefined({ actor_id }) };
+  }
+
   /** In milliseconds, rounded to microseconds. */
   #elapsedSince(startedAt: number): number {
     return Math.round((this.#host.elapsed() - startedAt) * 1_000) / 1_000;
@@ -176,7 +161,7 @@ export class Session implements PacketSession {
 
 /** C4: a repeated packet with the same key gets the first reply. */
 function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
-  const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
+  const key = metadata === undefined ? undefined : getOwn(metadata, CALL_ID);
   if (key === undefined) return {};
   if (typeof key === "string" && key !== "" && key.length <= 256) return { key };
   throw new PacketError("validation_failed", `metadata["${CALL_ID}"] is text of 1 to 256 characters.`);

@@ -37,8 +37,9 @@ export interface ActorOptions {
   readonly persistence?: Persistence;
 }
 
+export const PERSISTENCES = ["memory", "disk", "distributed"] as const;
 /** Where a capability's actors store their state. */
-export type Persistence = "memory" | "disk" | "distributed";
+export type Persistence = (typeof PERSISTENCES)[number];
 
 /** A packet with valid fields. Its capability may not exist. Unknown fields are ignored. */
 export interface RequestPacket {
@@ -71,8 +72,6 @@ export interface ReplyPacket {
 /** The subprotocol of packets over WebSocket. */
 export const PACKET_PROTOCOL = "packetflow.v1";
 
-export const PERSISTENCES = ["memory", "disk", "distributed"] as const satisfies readonly Persistence[];
-
 /** Limits of one packet as text. */
 export interface PacketLimits {
   /** Bytes of UTF-8. Default 1 MiB. */
@@ -94,6 +93,8 @@ export const ID_BYTES = 256;
 export const INTENT_BYTES = 4_096;
 /** Bytes of `context` as compact JSON: every reply and progress packet repeats it. */
 export const CONTEXT_BYTES = 16_384;
+/** The idle timeout of actors if neither their definition nor the configuration has one. */
+export const DEFAULT_IDLE_MS = 30 * 60_000;
 /** A hundred years: added to the current time, it is still a valid date. */
 export const STATE_TIMEOUT_MS = 3_155_760_000_000;
 

@@ -1,9 +1,8 @@
 // Owns: reading packets of clients and of servers, and what a reply repeats of a request.
 //   Does not own: JSON syntax and limits (packet-json.ts), the schema for clients (packet-schema.ts).
 import { type Json, type JsonObject, isJsonObject, isList } from "../../core/contract/index.ts";
-import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
-import { utf8Length } from "../../core/platform/index.ts";
-import { type PacketIssue, isSerialisable, memberOf, parsePacketText } from "./packet-json.ts";
+import { getOwn, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
+import { type PacketIssue, fitsBytes, isSerialisable, parsePacketText } from "./packet-json.ts";
 import {
   type ActorOptions,
   CONTEXT_BYTES,
@@ -55,7 +54,7 @@ interface Refusal {
 function packetOf(value: Json): RequestPacket | Refusal {
   if (isList(value)) return malformed([{ path: "", message: "A packet is an object: send several one after the other, each on a line." }]);
   if (!isJsonObject(value)) return malformed([{ path: "", message: "A packet is an object." }]);
-  const version = memberOf(value, "version");
+  const version = getOwn(value, "version");
   // The fields of another version may mean anything, so they are not checked.
   if (typeof version === "string" && version !== PACKET_VERSION)
     return {
@@ -63,7 +62,7 @@ function packetOf(value: Json): RequestPacket | Refusal {
       message: `Packets of version ${preview(version)} are not read here: send version "${PACKET_VERSION}".`,
       details: { supported: [PACKET_VERSION] },
     };
-  const type = memberOf(value, "type");
+  const type = getOwn(value, "type");
   if (typeof type === "string" && !isRequestType(type))
     return {
       refused: "unknown_type",
@@ -74,7 +73,7 @@ function packetOf(value: Json): RequestPacket | Refusal {
   if (version === undefined) fields.addIssue("/version", `A packet says "version": "${PACKET_VERSION}".`);
   else if (typeof version !== "string") fields.addIssue("/version", `The version is text: "${PACKET_VERSION}".`);
   if (type === undefined || typeof type !== "string") fields.addIssue("/type", `The type is one of ${REQUEST_TYPES.join(", ")}.`);
-  const packet = fields.packet(PACKET_VERSION, isRequestType(type) ? type : undefined);
+  const packet = fields.packet(isRequestType(type) ? type : undefined);
   return packet ?? malformed(fields.issues);
 }
 
@@ -105,7 +104,7 @@ class RequestReader {
   }
 
   /** Undefined: see `issues`. Without a type, only the fields that all types share are checked. */
-  packet(version: string, type: RequestType | undefined): RequestPacket | undefined {
+  packet(type: RequestType | undefined): RequestPacket | undefined {
     const id = this.#text("id");
     const intent = this.#text("intent", INTENT_BYTES, 0);
     const capability_id = this.#text("capability_id");
@@ -117,7 +116,7 @@ class RequestReader {
     if (type !== undefined) this.#checkTypeFields(type, payload ?? {});
     if (type === undefined || this.issues.length > 0) return undefined;
     return {
-      version,
+      version: PACKET_VERSION,
       type,
       ...(id === undefined ? undefined : { id }),
       ...(intent === undefined ? undefined : { intent }),
@@ -131,22 +130,22 @@ class RequestReader {
   }
 
   #checkTypeFields(type: RequestType, payload: JsonObject): void {
-    if ((type === "capability_request" || type === "actor_message") && memberOf(this.#source, "capability_id") === undefined)
+    if ((type === "capability_request" || type === "actor_message") && getOwn(this.#source, "capability_id") === undefined)
       this.addIssue("/capability_id", `A packet of type ${type} names the capability it is for.`);
-    if (type === "mcp_request" && !isJsonObject(memberOf(payload, "mcp_message")))
+    if (type === "mcp_request" && !isJsonObject(getOwn(payload, "mcp_message")))
       this.addIssue("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
-    if (type === "cancel" && !isText(memberOf(payload, "id"), ID_BYTES))
+    if (type === "cancel" && !isText(getOwn(payload, "id"), ID_BYTES))
       this.addIssue("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
   }
 
   #text(name: string, maxBytes = ID_BYTES, minBytes = 1): string | undefined {
-    const value = memberOf(this.#source, name);
+    const value = getOwn(this.#source, name);
     if (value === undefined || isText(value, maxBytes, minBytes)) return value;
     return this.addIssue(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
   }
 
   #object(name: string): JsonObject | undefined {
-    const value = memberOf(this.#source, name);
+    const value = getOwn(this.#source, name);
     if (value === undefined || isJsonObject(value)) return value;
     return this.addIssue(`/${name}`, "Must be an object, or absent.");
   }
@@ -157,7 +156,7 @@ class RequestReader {
     if (!fitsContext(context)) this.addIssue("/context", `Must have at most ${CONTEXT_BYTES} bytes: send what is long in the payload.`);
     if (isContext(context)) return context;
     for (const name of CONTEXT_TEXTS) {
-      const text = memberOf(context, name);
+      const text = getOwn(context, name);
       if (text !== undefined && !isText(text, ID_BYTES))
         this.addIssue(`/context/${name}`, `Must be text of 1 to ${ID_BYTES} bytes, or absent.`);
     }
@@ -167,9 +166,9 @@ class RequestReader {
   #actorOptions(): ActorOptions | undefined {
     const options = this.#object("actor_options");
     if (options === undefined) return undefined;
-    const create = memberOf(options, "create_if_missing");
-    const timeout = memberOf(options, "state_timeout");
-    const persistence = memberOf(options, "persistence");
+    const create = getOwn(options, "create_if_missing");
+    const timeout = getOwn(options, "state_timeout");
+    const persistence = getOwn(options, "persistence");
     if (create !== undefined && typeof create !== "boolean")
       this.addIssue("/actor_options/create_if_missing", "Must be true, false or absent.");
     if (timeout !== undefined && !isTimeout(timeout))
@@ -201,23 +200,19 @@ function echoOf(value: Json | undefined, depth: number): PacketEcho {
   if (!isJsonObject(value)) return { context: {} };
   const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
   for (const name of ["id", "intent", "capability_id", "actor_id"] as const) {
-    const text = memberOf(value, name);
+    const text = getOwn(value, name);
     if (isText(text, BOUNDS[name], name === "intent" ? 0 : 1) && text.isWellFormed()) echo[name] = text;
   }
-  return { ...echo, context: contextEcho(memberOf(value, "context"), depth - 1) };
+  return { ...echo, context: contextEcho(getOwn(value, "context"), depth - 1) };
 }
 
 /** Text of `minBytes` to `maxBytes` bytes of UTF-8. */
 function isText(value: Json | undefined, maxBytes: number, minBytes = 1): value is string {
-  if (typeof value !== "string" || value.length < minBytes || value.length > maxBytes) return false;
-  return value.length * 3 <= maxBytes || utf8Length(value) <= maxBytes;
+  return typeof value === "string" && value.length >= minBytes && value.length <= maxBytes && fitsBytes(value, maxBytes);
 }
 
 /** Whether the context is small enough to be repeated in every reply. */
-function fitsContext(value: Json): boolean {
-  const text = JSON.stringify(value);
-  return text.length * 3 <= CONTEXT_BYTES || utf8Length(text) <= CONTEXT_BYTES;
-}
+const fitsContext = (value: Json): boolean => fitsBytes(JSON.stringify(value), CONTEXT_BYTES);
 
 function contextEcho(value: Json | undefined, depth: number): PacketContext {
   if (!isJsonObject(value)) return {};
@@ -230,13 +225,12 @@ function contextEcho(value: Json | undefined, depth: number): PacketContext {
   return fitsContext(context) && isContext(context) ? context : {};
 }
 
-const KNOWN_CONTEXT_FIELDS = new Set<string>(CONTEXT_TEXTS);
-const isKnownContextField = (name: string): boolean => KNOWN_CONTEXT_FIELDS.has(name);
+const isKnownContextField = (name: string): boolean => CONTEXT_TEXTS.some((known) => known === name);
 
 /** Whether the known members are valid texts. */
 function isContext(value: JsonObject): value is PacketContext & JsonObject {
   return CONTEXT_TEXTS.every((name) => {
-    const text = memberOf(value, name);
+    const text = getOwn(value, name);
     return text === undefined || isText(text, ID_BYTES);
   });
 }

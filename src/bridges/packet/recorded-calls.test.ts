@@ -11,7 +11,7 @@ import { capability } from "./define-capability.ts";
 import { PacketFlow } from "./packet-flow.ts";
 import { PacketError } from "./packet.ts";
 import { recordedServer } from "./recorded-calls.ts";
-import type { ForeignResult } from "./upstream-server.ts";
+import type { ForeignResult } from "./upstream-interface.ts";
 import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

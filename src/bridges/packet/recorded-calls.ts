@@ -11,18 +11,19 @@ import {
   isJsonObject,
   isList,
 } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { RunCapability } from "./capability.ts";
 import { fromNested, reasonOf } from "./error-mapping.ts";
 import { payloadCopy } from "./packet-json.ts";
 import { type PacketContext, PacketError } from "./packet.ts";
-import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-server.ts";
+import type { ForeignCaller, ForeignServer, ForeignServers } from "./upstream-interface.ts";
 
 /** Longest arguments or result in a record, as JSON. */
 const MAX_VALUE_BYTES = 16_384;
 /** Longest text kept in a value that exceeds that size. */
 const MAX_TEXT_CHARS = 256;
 
-export interface Recording {
+interface Recording {
   readonly clock: Clock;
   /** The turn's own `record`: several records become a list in the event. */
   readonly record: (what: unknown) => void;
@@ -73,7 +74,7 @@ function withoutLongTexts(value: Json): Json {
 export type RequestCapability = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 
 /** The work that makes a call. */
-export interface CallingWork {
+interface CallingWork {
   /** The owner of its actor; of a shared actor, the caller. */
   readonly viewer: Viewer;
   readonly context: PacketContext;
@@ -114,12 +115,12 @@ export class CapabilityCalls {
         context: { ...rest, ...(viewer.principal !== undefined && { user_id: viewer.principal }) },
         signal,
         through: call,
-        ...(actor_id !== undefined && { actor_id }),
+        ...omitUndefined({ actor_id }),
       };
       return await recordCall(
         { clock: this.#clock, record },
         "request",
-        { capability_id: capabilityId, ...(actor_id !== undefined && { actor_id }), payload: toRecordable(sent) },
+        { capability_id: capabilityId, ...omitUndefined({ actor_id }), payload: toRecordable(sent) },
         () => fromNested(capabilityId, async () => (await run(capabilityId, sent, how)).result),
         (result) => result,
       );
@@ -127,7 +128,7 @@ export class CapabilityCalls {
   }
 }
 
-export interface ServerRecording extends Recording {
+interface ServerRecording extends Recording {
   /** The server's name in the configuration. */
   readonly server: string;
 }

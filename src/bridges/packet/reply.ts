@@ -1,7 +1,6 @@
 // Owns: the packets that a server sends: responses, errors, progress, heartbeats. Does not own: reading them (read-packet.ts).
 import { type Json, type JsonObject, TroupeError, isJsonObject } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
-import { memberOf } from "./packet-json.ts";
+import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
 import { PACKET_VERSION, PacketError, type PacketErrorType, type ReplyPacket, type ReplyType, type RequestPacket } from "./packet.ts";
 import { type PacketEcho, type RefusedPacket, readPacket } from "./read-packet.ts";
 
@@ -46,7 +45,7 @@ export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyDetails)
 }
 
 /** The progress of a request, as its capability reports it. */
-export interface PacketProgress {
+interface PacketProgress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
@@ -63,7 +62,6 @@ export function progressFor(to: PacketEcho, { progress, total, message }: Packet
   return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
 }
 
-/** The reply to a heartbeat. */
 export function heartbeatTo(to: PacketEcho, facts: ReplyDetails): ReplyPacket {
   return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
 }
@@ -84,13 +82,13 @@ function reply(type: ReplyType, to: PacketEcho, facts: ReplyDetails, payload: Js
 }
 
 function codeOf({ details, cause, type }: PacketError): string {
-  const code = memberOf(details, "code");
+  const code = getOwn(details, "code");
   if (typeof code === "string" && code !== "") return code;
   return cause instanceof TroupeError ? cause.code : type.toUpperCase();
 }
 
 function retryAfter(details: JsonObject): number | undefined {
-  const seconds = memberOf(details, "retry_after") ?? memberOf(details, "reset");
+  const seconds = getOwn(details, "retry_after") ?? getOwn(details, "reset");
   return typeof seconds === "number" && Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 

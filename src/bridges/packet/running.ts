@@ -11,16 +11,16 @@ import {
 } from "../../core/contract/index.ts";
 import { loggable, omitUndefined } from "../../core/contract/internal.ts";
 import type { Actors } from "./actors.ts";
-import type { Capabilities } from "./capabilities.ts";
-import type { Capability, Emitted, ExecutionContext, Ran, RunOptions } from "./capability.ts";
+import { type Capabilities, registeredCapability } from "./capabilities.ts";
+import type { Acts, Capability, Emitted, Executes, ExecutionContext, Offers, Ran, RunOptions } from "./capability.ts";
 import { fromNested, asCallerError, refusalIn, validError } from "./error-mapping.ts";
 import { defaultActorId } from "./visible-actors.ts";
 import { type PacketContext, PacketError, type PacketErrorType } from "./packet.ts";
 import { jsonCopy, payloadCopy } from "./packet-json.ts";
 import { checkArguments, checkPayload, missingFields } from "./capability-contract.ts";
-import type { Servers } from "./upstream-server.ts";
+import type { Servers } from "./upstream-interface.ts";
 
-export interface RunningHost {
+interface RunningHost {
   readonly capabilities: Capabilities;
   readonly actors: Actors;
   readonly clock: Clock;
@@ -48,57 +48,46 @@ export class Running {
   }
 
   /** Throws `PacketError`. */
-  run(capabilityId: string, payload: JsonObject, options: RunOptions): Promise<Ran> {
-    const capability = this.#host.capabilities.get(capabilityId);
-    if (capability === undefined)
-      return Promise.reject(
-        new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`),
-      );
-    return this.#run(capability, payload, options, 0);
+  async run(capabilityId: string, payload: JsonObject, options: RunOptions): Promise<Ran> {
+    return await this.#run(registeredCapability(this.#host.capabilities, capabilityId), payload, options, 0);
   }
 
   async #run(capability: Capability, payload: JsonObject, options: RunOptions, depth: number): Promise<Ran> {
     const { elapsed } = this.#host;
     const trace_id = options.context.trace_id ?? this.#host.entropy.hex(16);
     const context: PacketContext = { ...options.context, trace_id };
+    const { id, does } = capability;
     const from = elapsed();
     let actor_id: string | undefined;
     try {
-      // The payload of an actor is checked with its message.
-      if (capability.does.how !== "actor") checkPayload(capability, payload);
-      if (options.actorOnly === true && capability.does.how !== "actor")
-        throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
-      if (capability.does.how === "actor") {
-        actor_id = options.actor_id ?? defaultActorFor(capability, options);
+      let ran: { readonly result: Json; readonly message_count?: number };
+      if (does.how === "actor") {
+        // Its payload is checked with its message.
+        actor_id = options.actor_id ?? defaultActorFor(id, does, options);
         if (actor_id !== undefined) options.onActor?.(actor_id);
-        const replied = await this.#host.actors.requestFromActor(capability.id, actor_id, payload, {
+        ran = await this.#host.actors.requestFromActor(id, actor_id, payload, {
           ...options,
           context,
           ...(options.actor_options && { options: options.actor_options }),
         });
-        checkProvides(capability, replied.result);
-        const took = elapsed() - from;
-        const actor = omitUndefined({ actor_id });
-        this.#emitEffects(capability, options, { ...actor, trace_id, took });
-        return { ...replied, ...actor, execution_time_ms: took, trace_id };
+      } else {
+        checkPayload(capability, payload);
+        if (options.actorOnly === true) throw new PacketError("validation_failed", `${id} has no actors: send it a capability_request.`);
+        ran = { result: await this.#execute(id, does, payload, options, context, depth) };
       }
-      const result = await this.#execute(capability, payload, options, context, depth);
-      checkProvides(capability, result);
+      checkProvides(capability, ran.result);
       const took = elapsed() - from;
-      this.#emitEffects(capability, options, { trace_id, took });
-      return { result, execution_time_ms: took, trace_id };
+      const actor = omitUndefined({ actor_id });
+      this.#emitEffects(capability, options, { ...actor, trace_id, took });
+      return { ...ran, ...actor, execution_time_ms: took, trace_id };
     } catch (error) {
-      const known = error instanceof PacketError ? asCallerError(capability.id, error) : refusalIn(error);
-      if (known === undefined || SERVER_FAULTS.has(known.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
-      else if (isViewFailure(capability, known)) this.#host.fault(known.cause, { capability_id: capability.id, trace_id });
-      const thrown = known ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
-      const failure = this.#serializable(validError(thrown), { capability_id: capability.id, trace_id });
-      this.#emitEffects(capability, options, {
-        ...(actor_id !== undefined && { actor_id }),
-        trace_id,
-        took: elapsed() - from,
-        error: failure.type,
-      });
+      const about = { capability_id: id, trace_id };
+      const known = error instanceof PacketError ? asCallerError(id, error) : refusalIn(error);
+      if (known === undefined || SERVER_FAULTS.has(known.type)) this.#host.fault(error, about);
+      else if (isViewFailure(capability, known)) this.#host.fault(known.cause, about);
+      const thrown = known ?? new PacketError("execution_failed", `${id} failed.`, {}, { cause: error });
+      const failure = this.#serializable(validError(thrown), about);
+      this.#emitEffects(capability, options, { ...omitUndefined({ actor_id }), trace_id, took: elapsed() - from, error: failure.type });
       throw failure;
     }
   }
@@ -114,7 +103,14 @@ export class Running {
     }
   }
 
-  async #execute({ id, does }: Capability, payload: JsonObject, options: RunOptions, context: PacketContext, depth: number): Promise<Json> {
+  async #execute(
+    id: string,
+    does: Executes | Offers,
+    payload: JsonObject,
+    options: RunOptions,
+    context: PacketContext,
+    depth: number,
+  ): Promise<Json> {
     const { clock, entropy, timeoutMs, servers } = this.#host;
     const mostMs = Math.min(timeoutMs, options.timeoutMs ?? Number.POSITIVE_INFINITY);
     const timeout = new AbortController();
@@ -139,25 +135,16 @@ export class Running {
         if (depth + 1 >= MAX_NESTING)
           throw new PacketError("execution_failed", `Capabilities call one another ${MAX_NESTING} deep: ${id} does not call on.`);
         return await fromNested(capabilityId, async () => {
-          const capability = this.#host.capabilities.get(capabilityId);
-          if (capability === undefined)
-            throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
-            capability,
+            registeredCapability(this.#host.capabilities, capabilityId),
             payloadCopy(inner),
-            {
-              viewer: options.viewer,
-              context,
-              signal,
-              ...(options.through !== undefined && { through: options.through }),
-              ...(actor_id === undefined ? {} : { actor_id }),
-            },
+            { viewer: options.viewer, context, signal, ...omitUndefined({ through: options.through, actor_id }) },
             depth + 1,
           );
           return ran.result;
         });
       },
-      mcp: (name) => servers.get(name, { signal, ...(options.onProgress && { progress: options.onProgress }) }),
+      mcp: (name) => servers.get(name, { signal, ...omitUndefined({ progress: options.onProgress }) }),
     };
     try {
       if (does.how === "tools") {
@@ -171,8 +158,7 @@ export class Running {
         const args = checkArguments(offered, parameters);
         return resultJson(await untilAborted(signal, () => does.handle(offered.name, args, executionContext)));
       }
-      if (does.how === "execute") return resultJson(await untilAborted(signal, () => does.execute(payload, executionContext)));
-      return null;
+      return resultJson(await untilAborted(signal, () => does.execute(payload, executionContext)));
     } catch (error) {
       if (timeout.signal.aborted)
         throw new PacketError(
@@ -204,13 +190,11 @@ export class Running {
       this.#host.emitted({
         effect,
         capability_id: id,
-        ...(actor_id === undefined ? {} : { actor_id }),
         trace_id,
-        ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }),
         at,
         duration_ms: took,
         value: effect.effect === "metric" && effect.metric === "histogram" ? took : 1,
-        ...(error === undefined ? {} : { error }),
+        ...omitUndefined({ actor_id, user_id: viewer.principal, error }),
       });
   }
 }
@@ -228,8 +212,8 @@ function checkProvides({ id, provides }: Capability, result: Json): void {
     throw new PacketError("contract_violation", `${id} did not give what it promises: ${missing.join(", ")}.`, { missing });
 }
 
-function defaultActorFor({ id, does }: Capability, { viewer, context }: RunOptions): string | undefined {
-  if (does.how === "actor" && does.defaultKey !== undefined) return does.defaultKey(viewer);
+function defaultActorFor(id: string, { defaultKey }: Acts, { viewer, context }: RunOptions): string | undefined {
+  if (defaultKey !== undefined) return defaultKey(viewer);
   const whose = viewer.principal ?? context.session_id;
   if (whose === undefined)
     throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");

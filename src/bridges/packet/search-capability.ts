@@ -1,23 +1,24 @@
 // Owns: full-text search as a capability: `<id>_search` for each capability with searchable fields. Does not own: the index (search/).
-import { actorId, keyOf } from "../../core/actor/index.ts";
+import { keyOf } from "../../core/actor/index.ts";
 import { type ActorId, type Closable, type Engine, type Json, type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
-import { memberOf } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 import { type Hit, type Search, type SearchOptions, searchIndex } from "./search/search.ts";
 import type { SearchKind } from "./search/searchable-fields.ts";
+import { checkedActorId } from "./visible-actors.ts";
 
 /** How long a search waits for the most recent messages to be indexed. */
 const RECENT_WAIT_MS = 500;
 
-/** What an index reads of the capability's actors; undefined if nothing is searchable. */
-function searchKind({ does }: Capability): SearchKind | undefined {
-  if (does.how !== "actor" || does.search.length === 0) return undefined;
-  const { kind, policy } = does.behaviour;
-  return { kind, policy, fields: does.search, payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined) };
-}
+/** What an index reads of a capability's actors. */
+const searchKind = ({ behaviour: { kind, policy }, search: fields }: Acts): SearchKind => ({
+  kind,
+  policy,
+  fields,
+  payload: (args) => (isJsonObject(args) ? getOwn(args, "payload") : undefined),
+});
 
 export interface Searches extends Closable {
   /** `<id>_search`, for each capability with searchable fields. */
@@ -35,13 +36,12 @@ export function searchesOf(
   file: string,
   onFault?: (error: unknown) => void,
 ): Searches | undefined {
-  const kinds = capabilities.flatMap((one) => searchKind(one) ?? []);
-  if (kinds.length === 0) return undefined;
-  const search = searchIndex({ engine, file, kinds, ...(onFault === undefined ? {} : { onFault: (error) => onFault(error) }) });
+  const searchable = capabilities.flatMap((of) => (of.does.how === "actor" && of.does.search.length > 0 ? [{ of, does: of.does }] : []));
+  if (searchable.length === 0) return undefined;
+  const kinds = searchable.map(({ does }) => searchKind(does));
+  const search = searchIndex({ engine, file, kinds, onFault: (error) => onFault?.(error) });
   return {
-    capabilities: capabilities.flatMap((one) =>
-      one.does.how === "actor" && one.does.search.length > 0 ? [searchCapability(one, one.does, search, engine)] : [],
-    ),
+    capabilities: searchable.map(({ of, does }) => searchCapability(of, does, search, engine)),
     find: (query, found) => search.search(query, { ...found, owner: undefined, everyone: true }),
     erased(ids) {
       for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));
@@ -79,7 +79,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
         (limit !== undefined && typeof limit !== "number")
       )
         throw new PacketError("validation_failed", "query and actor_id are text, limit is a number.");
-      const actor = actor_id === undefined ? undefined : actorIdFor(kind, actor_id);
+      const actor = actor_id === undefined ? undefined : checkedActorId(kind, actor_id);
       await waitForRecent(search, engine, actor);
       const hits = await search.search(query, {
         owner: viewer.principal,
@@ -98,14 +98,6 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
       return { hits: found };
     },
   });
-}
-
-function actorIdFor(kind: string, actor_id: string): ActorId {
-  try {
-    return actorId(kind, actor_id);
-  } catch (error) {
-    throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
-  }
 }
 
 /** Waits briefly, so that users find what they have just written. An index that lags further is searched as it is. */

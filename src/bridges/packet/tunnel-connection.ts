@@ -9,7 +9,7 @@ import {
   type JsonObject,
   isJsonObject,
 } from "../../core/contract/index.ts";
-import { memberOf } from "./packet-json.ts";
+import { getOwn } from "../../core/contract/internal.ts";
 import { PacketError } from "./packet.ts";
 
 interface PendingRequest {
@@ -96,7 +96,7 @@ export class TunnelConnection {
   #onMessage(text: string): void {
     const message: Json = text === "" ? null : JSON.parse(text);
     if (!isJsonObject(message) || Object.hasOwn(message, "method")) return;
-    const id = memberOf(message, "id");
+    const id = getOwn(message, "id");
     const pending = isRpcId(id) ? this.#pending.get(id) : undefined;
     if (isRpcId(id)) this.#pending.delete(id);
     if (pending === undefined) this.#errorReply = message;
@@ -112,7 +112,7 @@ export class TunnelConnection {
 export type RpcId = string | number;
 
 /** What the tunnel needs to know of a JSON-RPC message. `other`: the gateway replies with an error. */
-export type RpcMessage =
+type RpcMessage =
   | { readonly kind: "request"; readonly id: RpcId; readonly method: string; readonly modern: boolean; readonly message: JsonObject }
   /** `cancels`: the id of the request to cancel. */
   | { readonly kind: "notification"; readonly cancels: RpcId | undefined }
@@ -122,16 +122,16 @@ const VERSION = "io.modelcontextprotocol/protocolVersion";
 
 export function parseRpcMessage(message: Json): RpcMessage {
   if (!isJsonObject(message)) return { kind: "other" };
-  const method = memberOf(message, "method");
+  const method = getOwn(message, "method");
   if (typeof method !== "string") return { kind: "other" };
   const params = paramsOf(message);
   if (!Object.hasOwn(message, "id")) {
-    const cancels = method === "notifications/cancelled" ? memberOf(params, "requestId") : undefined;
+    const cancels = method === "notifications/cancelled" ? getOwn(params, "requestId") : undefined;
     return { kind: "notification", cancels: isRpcId(cancels) ? cancels : undefined };
   }
-  const id = memberOf(message, "id");
+  const id = getOwn(message, "id");
   if (!isRpcId(id)) return { kind: "other" };
-  const meta = memberOf(params, "_meta");
+  const meta = getOwn(params, "_meta");
   return {
     kind: "request",
     id,
@@ -144,14 +144,14 @@ export function parseRpcMessage(message: Json): RpcMessage {
 const isRpcId = (id: Json | undefined): id is RpcId => typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
 
 function paramsOf(message: JsonObject): JsonObject {
-  const params = memberOf(message, "params");
+  const params = getOwn(message, "params");
   return isJsonObject(params) ? params : {};
 }
 
 /** An `initialize` without client features that the server could request: a packet has one reply, and no way to answer back. */
 export function withoutClientRequests(message: JsonObject): JsonObject {
   const params = paramsOf(message);
-  const capabilities = memberOf(params, "capabilities");
+  const capabilities = getOwn(params, "capabilities");
   if (!isJsonObject(capabilities)) return message;
   const { elicitation: _elicitation, sampling: _sampling, roots: _roots, ...rest } = capabilities;
   return { ...message, params: { ...params, capabilities: rest } };
@@ -161,9 +161,9 @@ const W3C_TRACE = /^(?!0{32})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/;
 
 /** Adds the packet's trace to a tool call, as W3C `traceparent`. Skipped if the trace id does not have that form; generated ids do. */
 export function withTraceparent(message: Json, trace_id: string): Json {
-  if (!W3C_TRACE.test(trace_id) || !isJsonObject(message) || memberOf(message, "method") !== "tools/call") return message;
-  const params = memberOf(message, "params");
-  const meta = isJsonObject(params) ? (memberOf(params, "_meta") ?? {}) : undefined;
+  if (!W3C_TRACE.test(trace_id) || !isJsonObject(message) || getOwn(message, "method") !== "tools/call") return message;
+  const params = getOwn(message, "params");
+  const meta = isJsonObject(params) ? (getOwn(params, "_meta") ?? {}) : undefined;
   if (!isJsonObject(params) || !isJsonObject(meta) || Object.hasOwn(meta, "traceparent")) return message;
   const traceparent = `00-${trace_id}-${trace_id.slice(16)}-01`;
   return { ...message, params: { ...params, _meta: { ...meta, traceparent } } };

@@ -5,7 +5,7 @@ import { type Clock, untilAborted } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { reasonOf } from "./error-mapping.ts";
 import { type McpClient, type McpLibrary, type McpTransport, type SessionExpired, boundedFetch } from "./mcp-client.ts";
-import type { HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-server.ts";
+import type { HttpServer, UpstreamLinkOptions, StdioServer } from "./upstream-interface.ts";
 
 /** More messages per second than this end the connection. */
 const MAX_MESSAGES_PER_SECOND = 2_000;
@@ -24,19 +24,18 @@ export class UpstreamConnection {
   readonly #end = new AbortController();
   readonly #options: UpstreamLinkOptions;
   readonly #transport: UpstreamTransport;
+  readonly #rate: SecondCounter;
   #received = 0;
-  #currentSecond = -1;
-  #receivedInSecond = 0;
   #closed: Promise<void> | undefined;
   #undoProbe: (() => void) | undefined;
 
   constructor(library: McpLibrary, server: StdioServer | HttpServer, options: UpstreamLinkOptions) {
     this.#options = options;
+    this.#rate = new SecondCounter(options.clock);
     this.signal = this.#end.signal;
-    this.#transport = upstreamTransport(library, server, options, {
-      onMessage: () => this.#count(),
-      onLost: (reason) => this.#onLost(reason),
-    });
+    const events: TransportEvents = { onMessage: () => this.#count(), onLost: (reason) => this.#onLost(reason) };
+    this.#transport =
+      server.url === undefined ? processTransport(library, server, options, events) : httpTransport(library, server, options, events);
     this.client = library.client(this.#transport.isProcess ? Math.min(PROBE_MS, options.timeoutMs) : NO_TIMEOUT_MS);
   }
 
@@ -114,16 +113,12 @@ export class UpstreamConnection {
 
   #count(): void {
     this.#received += 1;
-    const second = Math.floor(this.#options.clock.now() / 1_000);
-    if (second !== this.#currentSecond) [this.#currentSecond, this.#receivedInSecond] = [second, 0];
-    this.#receivedInSecond += 1;
-    if (this.#receivedInSecond > MAX_MESSAGES_PER_SECOND)
-      this.#onLost(`it sent more than ${MAX_MESSAGES_PER_SECOND} messages in one second`);
+    if (this.#rate.next() > MAX_MESSAGES_PER_SECOND) this.#onLost(`it sent more than ${MAX_MESSAGES_PER_SECOND} messages in one second`);
   }
 }
 
 /** Carries messages to one server and back. */
-export interface UpstreamTransport {
+interface UpstreamTransport {
   readonly transport: McpTransport;
   readonly isProcess: boolean;
   /** Lets the server end the session. */
@@ -139,15 +134,6 @@ interface TransportEvents {
   onMessage(): void;
   /** Nothing more can arrive. May be called more than once. */
   onLost(reason: string): void;
-}
-
-function upstreamTransport(
-  library: McpLibrary,
-  server: StdioServer | HttpServer,
-  options: TransportOptions,
-  events: TransportEvents,
-): UpstreamTransport {
-  return server.url === undefined ? processTransport(library, server, options, events) : httpTransport(library, server, options, events);
 }
 
 /** Size of a message in addition to its content. */
@@ -233,14 +219,11 @@ const MAX_LINES_PER_SECOND = 200;
 /** Splits text into lines. Of too many lines, only the fact is passed on. */
 function logLines(clock: Clock, onLine: (line: string) => void): (text: string) => void {
   let rest = "";
-  let second = -1;
-  let passedOn = 0;
+  const rate = new SecondCounter(clock);
   const line = (text: string): void => {
-    const now = Math.floor(clock.now() / 1_000);
-    if (now !== second) [second, passedOn] = [now, 0];
-    passedOn += 1;
-    if (passedOn <= MAX_LINES_PER_SECOND) onLine(text.length <= MAX_LINE_CHARS ? text : `${text.slice(0, MAX_LINE_CHARS)}…`);
-    else if (passedOn === MAX_LINES_PER_SECOND + 1) onLine("… (more than is passed on in one second)");
+    const count = rate.next();
+    if (count <= MAX_LINES_PER_SECOND) onLine(text.length <= MAX_LINE_CHARS ? text : `${text.slice(0, MAX_LINE_CHARS)}…`);
+    else if (count === MAX_LINES_PER_SECOND + 1) onLine("… (more than is passed on in one second)");
   };
   return (text) => {
     const lines = text.split(/\r?\n/);
@@ -249,6 +232,25 @@ function logLines(clock: Clock, onLine: (line: string) => void): (text: string) 
     rest = (lines.pop() ?? "").slice(0, MAX_LINE_CHARS + 1);
     for (const one of lines) if (one !== "") line(one);
   };
+}
+
+/** Counts what happens within a second. */
+class SecondCounter {
+  readonly #clock: Clock;
+  #second = -1;
+  #count = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The number of this one within the current second, from 1. */
+  next(): number {
+    const second = Math.floor(this.#clock.now() / 1_000);
+    if (second !== this.#second) [this.#second, this.#count] = [second, 0];
+    this.#count += 1;
+    return this.#count;
+  }
 }
 
 /** `over` resolves after `ms` milliseconds, unless it is undone. */

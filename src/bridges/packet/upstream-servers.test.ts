@@ -7,7 +7,7 @@ import { after, describe, it } from "node:test";
 import { Cancellation } from "../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
 import { PacketError } from "./packet.ts";
-import type { ForeignServers, ForeignServersOptions, StdioServer } from "./upstream-server.ts";
+import type { ForeignServers, ForeignServersOptions, StdioServer } from "./upstream-interface.ts";
 import { foreignServers } from "./upstream-servers.ts";
 
 // Against a process that misbehaves.

@@ -11,11 +11,11 @@ import {
   TroupeError,
   untilAborted,
 } from "../../core/contract/index.ts";
-import { counted, omitUndefined } from "../../core/contract/internal.ts";
+import { counted, getOwn, omitUndefined } from "../../core/contract/internal.ts";
 import type { OfferedTool } from "./capability.ts";
 import { reasonOf, truncated } from "./error-mapping.ts";
 import { type McpClient, type McpRequestOptions, SessionExpired, mcpLibrary } from "./mcp-client.ts";
-import { boundedJson, memberOf } from "./packet-json.ts";
+import { boundedJson } from "./packet-json.ts";
 import { PacketError } from "./packet.ts";
 import { NO_TIMEOUT_MS, UpstreamConnection, pause } from "./upstream-connection.ts";
 import type {
@@ -26,7 +26,7 @@ import type {
   HttpServer,
   StdioServer,
   UpstreamLinkOptions,
-} from "./upstream-server.ts";
+} from "./upstream-interface.ts";
 
 const OPTIONS: OptionTable<ForeignServersOptions> = {
   servers: true,
@@ -104,19 +104,19 @@ function unknownServer(name: string, known: readonly string[]): PacketError {
 
 function resultOf(result: Json, failed: (reason: string) => PacketError): ForeignResult {
   const object: JsonObject = isJsonObject(result) ? result : {};
-  const blocks = memberOf(object, "content");
+  const blocks = getOwn(object, "content");
   const content = isList(blocks) ? blocks : [];
   const text = content.flatMap((block) => (isJsonObject(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
-  if (memberOf(object, "isError") === true) throw failed(text === "" ? "it did not say why" : truncated(text));
-  const structured = memberOf(object, "structuredContent");
+  if (getOwn(object, "isError") === true) throw failed(text === "" ? "it did not say why" : truncated(text));
+  const structured = getOwn(object, "structuredContent");
   return { content, text, ...omitUndefined({ structured }) };
 }
 
 function toolsOf(list: Json): readonly OfferedTool[] {
-  const tools = isJsonObject(list) ? memberOf(list, "tools") : undefined;
+  const tools = isJsonObject(list) ? getOwn(list, "tools") : undefined;
   if (!isList(tools)) return [];
   return tools.filter(isJsonObject).map((tool) => {
-    const inputSchema = memberOf(tool, "inputSchema");
+    const inputSchema = getOwn(tool, "inputSchema");
     return {
       name: textOf(tool, "name"),
       description: textOf(tool, "description"),
@@ -126,7 +126,7 @@ function toolsOf(list: Json): readonly OfferedTool[] {
 }
 
 function textOf(object: JsonObject, key: string): string {
-  const value = memberOf(object, key);
+  const value = getOwn(object, key);
   return typeof value === "string" ? value : "";
 }
 

@@ -1,6 +1,7 @@
 // Owns: which of a capability's actors a viewer may see, and the actor that is meant when a request names none.
 //   Does not own: actors of plain kinds (kind-capability.ts).
-import type { Json, Snapshot, Viewer } from "../../core/contract/index.ts";
+import { actorId } from "../../core/actor/index.ts";
+import type { ActorId, Json, JsonObject, Snapshot, Viewer } from "../../core/contract/index.ts";
 import { sha256Hex, utf8Length } from "../../core/platform/index.ts";
 import type { ActorState, Acts } from "./capability.ts";
 import { jsonCopy } from "./packet-json.ts";
@@ -10,9 +11,12 @@ import { ID_BYTES, PacketError } from "./packet.ts";
 export const isVisibleTo = ({ owner }: Snapshot, { shared }: Acts, { principal }: Viewer): boolean =>
   owner === undefined ? shared : owner === principal;
 
-/** The actor exists, has not stopped, and is visible to the viewer. */
-export const isAliveFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
-  snapshot !== undefined && snapshot.status !== "stopped" && isVisibleTo(snapshot, does, viewer);
+/** The actor exists, and has not stopped. */
+export const isLive = (snapshot: Snapshot | undefined): snapshot is Snapshot => snapshot !== undefined && snapshot.status !== "stopped";
+
+/** It is live, and visible to the viewer. */
+export const isLiveFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
+  isLive(snapshot) && isVisibleTo(snapshot, does, viewer);
 
 /** Each user's default id is reserved for that user. If another user could start an actor under it, the owner would be locked out. */
 export function isReservedForOther(capability: string, { shared }: Acts, { principal }: Viewer, actor_id: string): boolean {
@@ -20,8 +24,22 @@ export function isReservedForOther(capability: string, { shared }: Acts, { princ
 }
 
 /** The same error whether the actor does not exist or belongs to another user. */
-export const actorNotFound = (actor_id: string): PacketError =>
-  new PacketError("actor_not_found", `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`, { actor_id });
+export const actorNotFound = (actor_id: string, details: JsonObject = {}, options?: { readonly cause: unknown }): PacketError =>
+  new PacketError(
+    "actor_not_found",
+    `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`,
+    { actor_id, ...details },
+    options,
+  );
+
+/** Throws `PacketError` (`validation_failed`). */
+export function checkedActorId(kind: string, actor_id: string): ActorId {
+  try {
+    return actorId(kind, actor_id);
+  } catch (cause) {
+    throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause });
+  }
+}
 
 /** A copy of the actor's state, so the receiver cannot change the actor. */
 export function actorStateOf(capability_id: string, actor_id: string, does: Acts, snapshot: Snapshot): ActorState {

@@ -49,7 +49,7 @@ export const stripBom = (text: string): string => (text.startsWith("\uFEFF") ? t
 export const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every((one) => typeof one === "string");
 
 /** The value of an own property; inherited ones are ignored. */
-export const getOwn = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: K): T | undefined =>
+export const getOwn = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: NoInfer<K>): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 
 /** What is logged, as JSON: a line that JSON cannot hold must not fail the code that writes it, so text stands for the values that have none. */

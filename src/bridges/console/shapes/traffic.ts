@@ -1,6 +1,6 @@
 // Owns: the JSON of sessions, tasks, and messages of clients.
 
-import type { ActorId } from "../../../core/contract/index.ts";
+import type { ActorId, TaskReport } from "../../../core/contract/index.ts";
 import type { PageOf } from "./answers.ts";
 import type { CausedEvent } from "./events.ts";
 import type { ClientLatency } from "./overview.ts";
@@ -25,17 +25,11 @@ export interface SessionRow extends ClientLatency {
 }
 
 /** `GET /tasks` */
-export interface TaskRow {
-  readonly id: string;
-  readonly principal?: string;
-  readonly tool?: string;
+export interface TaskRow extends TaskReport {
   /** As in MCP, or `lost`: it ran when its process ended, so whether it was applied is not known. */
   readonly status: string;
   /** Of a process before this one. */
   readonly earlier?: true;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly message?: string;
 }
 
 /** One request, notification or response: `GET /traffic?after=&method=&session=&search=`, and the event `traffic` of the stream. */

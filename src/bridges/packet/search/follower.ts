@@ -15,7 +15,7 @@ const BATCH_EVENTS = 256;
 const BATCH_CHARS = 131_072;
 const RETRY_MS = 1_000;
 
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly engine: Engine;
   readonly index: SearchIndex;
   readonly kinds: ReadonlyMap<string, IndexedKind>;
@@ -28,6 +28,8 @@ interface Pending {
   rebuild: boolean;
   captured: CapturedEvents | undefined;
 }
+
+const newPending = (): Pending => ({ stopped: false, rebuild: false, captured: undefined });
 
 /** Indexes changed actors, one batch after another. */
 export class Follower {
@@ -105,7 +107,7 @@ export class Follower {
 
   #add(id: ActorId): Pending {
     let pending = this.#pending.get(id);
-    if (pending === undefined) this.#pending.set(id, (pending = { stopped: false, rebuild: false, captured: undefined }));
+    if (pending === undefined) this.#pending.set(id, (pending = newPending()));
     return pending;
   }
 
@@ -146,9 +148,7 @@ export class Follower {
     const { writer } = index;
     if (writer === undefined) return;
     if (!this.#scan.isFinished && this.#pending.size < BATCH_ACTORS)
-      for (const { change, rebuild } of await this.#scan.page(writer))
-        if (rebuild) this.#add(change.id).rebuild = true;
-        else this.#add(change.id);
+      for (const { id, rebuild } of await this.#scan.page(writer)) this.#add(id).rebuild ||= rebuild;
     const updates = await this.#batch();
     if (this.#closed) return;
     writer.write(updates);
@@ -211,7 +211,7 @@ export class Follower {
     if (!this.#waiters.hasWaiterFor(id) || this.#pending.has(id)) return;
     const cursor = this.#cursor(id);
     // The awaited event is not there yet: the change came early, or no such event exists.
-    if (this.#waiters.settleReached(id, cursor?.seq) > 0) this.#retryLater(id, { stopped: false, rebuild: false, captured: undefined });
+    if (this.#waiters.settleReached(id, cursor?.seq) > 0) this.#retryLater(id, newPending());
   }
 
   #retryLater(id: ActorId, pending: Pending): void {
@@ -269,7 +269,7 @@ interface Waiter {
 }
 
 /** Callers that wait until an event is searchable. */
-export class Waiters {
+class Waiters {
   readonly #clock: Clock;
   readonly #waiters = new Set<Waiter>();
 

@@ -3,7 +3,6 @@
 import {
   type ActorId,
   type ChainEvent,
-  type Change,
   type Engine,
   type Json,
   type JsonObject,
@@ -22,7 +21,7 @@ export interface IndexedKind {
   readonly fields: SearchableFields;
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   readonly id: ActorId;
   readonly of: IndexedKind;
   /** How far the history has been read; undefined: not at all. */
@@ -43,9 +42,8 @@ export interface ReadResult {
 /** Reads what is new in an actor's history. Throws the engine's errors and `STORE_CORRUPT`. */
 export async function readActorHistory(engine: Engine, request: ReadRequest): Promise<ReadResult> {
   const { id, of, stopped } = request;
-  const removed = stopped && (await isRemoved(engine, id));
-  if (removed) return { update: { id, rebuild: true, docs: [] }, more: false };
-  const { events, cursor, rebuild, replaceFrom: from, more } = await newEvents(engine, request);
+  if (stopped && (await isRemoved(engine, id))) return { update: { id, rebuild: true, docs: [] }, more: false };
+  const { events, cursor, rebuild, replaceFrom, more } = await newEvents(engine, request);
   const docs: IndexedText[] = [];
   let currentCursor = cursor;
   for (const event of events) {
@@ -56,7 +54,7 @@ export async function readActorHistory(engine: Engine, request: ReadRequest): Pr
     const text = of.fields.textOf(message["args"], reply);
     if (text !== "") docs.push({ seq, at, event: event.id, text, owner });
   }
-  return { update: { id, rebuild, docs, ...omitUndefined({ cursor: currentCursor, replaceFrom: from }) }, more };
+  return { update: { id, rebuild, docs, ...omitUndefined({ cursor: currentCursor, replaceFrom }) }, more };
 }
 
 /** An actor in memory leaves nothing when it stops. */
@@ -310,7 +308,7 @@ export class ActorScan {
   }
 
   /** The next page: actors with new events, and actors to be reindexed completely. */
-  async page(writer: IndexWriter): Promise<readonly { readonly change: Pick<Change, "id" | "seq">; readonly rebuild: boolean }[]> {
+  async page(writer: IndexWriter): Promise<readonly { readonly id: ActorId; readonly rebuild: boolean }[]> {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
     const after = this.#after;
@@ -319,8 +317,8 @@ export class ActorScan {
     const found = [];
     for (const change of page) {
       const cursor = writer.cursor(change.id);
-      if (cursor === undefined || cursor.seq < change.seq) found.push({ change, rebuild: false });
-      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, writer))) found.push({ change, rebuild: true });
+      if (cursor === undefined || cursor.seq < change.seq) found.push({ id: change.id, rebuild: false });
+      else if (isAhead(cursor, change) && (await this.#isBehind(change.id, writer))) found.push({ id: change.id, rebuild: true });
     }
     const listed = new Set(page.map(({ id }) => id));
     const from = after === undefined ? "" : splitActorId(after)[1];
@@ -330,7 +328,7 @@ export class ActorScan {
       for (const key of keys) {
         const id: ActorId = `${kind}/${key}`;
         // It may have started after the list was read.
-        if (!listed.has(id) && (await this.#engine.read(id)) === undefined) found.push({ change: { id, seq: 0 }, rebuild: true });
+        if (!listed.has(id) && (await this.#engine.read(id)) === undefined) found.push({ id, rebuild: true });
       }
       at = keys.at(-1) ?? to;
       if (keys.length < ACTORS_PER_PAGE) break;

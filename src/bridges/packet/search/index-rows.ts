@@ -52,7 +52,7 @@ export function text(value: SQLOutputValue | undefined): string {
   throw new CorruptRow("a text is missing");
 }
 
-function big(value: SQLOutputValue | undefined): bigint {
+export function big(value: SQLOutputValue | undefined): bigint {
   if (typeof value === "bigint") return value;
   throw new CorruptRow("an id is missing");
 }

@@ -1,5 +1,5 @@
 // Owns: the open search index: recreating it, and finding and ranking texts in it. Does not own: writing rows (index-rows.ts).
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
 import { type SearchTerm, containedIn } from "../../../core/contract/internal.ts";
 import { CorruptRow, openIndex } from "./index-file.ts";
@@ -10,6 +10,7 @@ import {
   IndexWriter,
   type TimeRange,
   ALL_OWNERS,
+  big,
   compareDocTimes,
   int,
   principalText,
@@ -174,11 +175,11 @@ export class Finder {
   }
 
   #newest(match: string, range: Range, { after, before }: FindRequest): readonly bigint[] {
-    const writer =
+    const rows =
       after === undefined && before === undefined
         ? this.#all.all(match, ...range)
         : this.#timed.all(match, ...range, after ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER);
-    return writer.map(({ id }) => bigintOf(id));
+    return rows.map(({ id }) => big(id));
   }
 
   #candidates(ids: readonly bigint[], limit: number): readonly Candidate[] {
@@ -186,9 +187,7 @@ export class Finder {
     let chars = 0;
     for (const id of ids) {
       if (chars >= MAX_RANKED_CHARS && candidates.length >= limit) break;
-      const columns = this.#text.get(id);
-      if (columns === undefined) throw new CorruptRow("a text is missing");
-      const one = text(columns["text"]);
+      const one = text(this.#text.get(id)?.["text"]);
       chars += one.length;
       candidates.push({ id, words: wordsOf(one) });
     }
@@ -201,11 +200,6 @@ export class Finder {
     const { kind, key, seq, at, event, text: docText } = columns;
     return { actor: `${text(kind)}/${text(key)}`, seq: int(seq), at: int(at), event: text(event), text: text(docText), rank };
   }
-}
-
-function bigintOf(value: SQLOutputValue | undefined): bigint {
-  if (typeof value === "bigint") return value;
-  throw new CorruptRow("an id is missing");
 }
 
 /** A matching text, as words. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { sqliteStore } from "../../core/store/index.ts";
 import { ChainWriter } from "../../testing/conformance/index.ts";
-import { isThere, verdictOn } from "./verdict.ts";
+import { isThere, verdictOn } from "./chain-checks.ts";
 
 test("an event that cannot be read is named by its number, and other chains are verified all the same", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-verdict-"));

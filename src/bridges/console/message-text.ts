@@ -1,8 +1,9 @@
-// Owns: what the console reads in the text of one JSON-RPC message, which may be cut or malformed. Does not own: answering it
-// (mcp/gateway).
+// Owns: what the console reads in the text of one JSON-RPC message or packet, which may be cut or malformed. Does not own: answering it
+// (mcp/gateway, bridges/packet).
 
 import { isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
 import { cutText, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
+import type { TrafficRow } from "./shapes.ts";
 
 const MAX_NAME = 256;
 /** Longer texts are searched, not parsed: parsing takes about 5 ms for each MiB. */
@@ -37,8 +38,11 @@ export function clientLabel(info: unknown): string | undefined {
 
 const META = "io.modelcontextprotocol/";
 
+/** Undefined: it is cut, too long, or no JSON. */
+const parsed = (text: string, isCut: boolean): Json | undefined => (isCut || text.length > MAX_PARSED ? undefined : tryParseJson(text));
+
 export function readMessage(text: string, isCut: boolean): MessageText {
-  const value = isCut || text.length > MAX_PARSED ? undefined : tryParseJson(text);
+  const value = parsed(text, isCut);
   if (value === undefined) return searched(text);
   if (isList(value)) return { kind: "batch", value };
   if (!isJsonObject(value)) return { kind: "unreadable", value };
@@ -61,9 +65,7 @@ function read(value: JsonObject): MessageText {
     ...(isNamed && { id: JSON.stringify(id) }),
     method: cutText(method, MAX_NAME),
     value,
-    ...(name !== undefined && { name }),
-    ...(client !== undefined && { client }),
-    ...(revision !== undefined && { revision }),
+    ...omitUndefined({ name, client, revision }),
   };
 }
 
@@ -85,54 +87,44 @@ function searched(text: string): MessageText {
   const head = text.slice(0, HEAD);
   const method = METHOD.exec(head)?.[1];
   const id = ID.exec(head)?.[1];
-  if (method === undefined) return { kind: id === undefined ? "unreadable" : "response", ...(id !== undefined && { id }) };
-  const name = NAME.exec(head)?.[1];
-  return {
-    kind: id === undefined ? "notification" : "request",
-    method,
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
-  };
+  if (method === undefined) return { kind: id === undefined ? "unreadable" : "response", ...omitUndefined({ id }) };
+  return { kind: id === undefined ? "notification" : "request", method, ...omitUndefined({ id, name: NAME.exec(head)?.[1] }) };
 }
 
-/** How a request ended, by the text of its response. */
-export interface Outcome {
-  readonly status: "ok" | "error" | "tool-error";
-  readonly error?: { readonly code: number; readonly message: string };
-  /** The stable code of a refusal or fault. */
-  readonly code?: string;
+/** How a message ended. */
+export interface Ending extends Pick<TrafficRow, "status" | "error" | "code"> {
   /** What a tool's failure says. */
   readonly message?: string;
 }
 
-const OK: Outcome = Object.freeze({ status: "ok" });
-const FAILED: Outcome = Object.freeze({ status: "error" });
-const TOOL_FAILED: Outcome = Object.freeze({ status: "tool-error" });
+const OK: Ending = Object.freeze({ status: "ok" });
+const FAILED: Ending = Object.freeze({ status: "error" });
+const TOOL_FAILED: Ending = Object.freeze({ status: "tool-error" });
 
 // Of our own gateway's texts, so that most responses need not be parsed: an error follows the id, and a tool's failure its content.
 const ERROR_HEAD = /^\{"jsonrpc":"2\.0","id":(?:null|-?[\d.e+]{1,32}|"(?:[^"\\]|\\.){0,1024}"),"error":/;
 const BARE_ERROR = /^\{"error":/;
 const TOOL_ERROR = /"isError":true[,}]/;
 
-export function readOutcome(text: string, isCut: boolean): Outcome {
+/** How a request ended, by the text of its response. */
+export function readOutcome(text: string, isCut: boolean): Ending {
   const isError = ERROR_HEAD.test(text) || BARE_ERROR.test(text);
   if (!isError && !TOOL_ERROR.test(text)) return OK;
-  const value = isCut || text.length > MAX_PARSED ? undefined : tryParseJson(text);
+  const value = parsed(text, isCut);
   if (!isJsonObject(value)) return isError ? FAILED : TOOL_FAILED;
   return isError ? errorIn(value) : toolErrorIn(value);
 }
 
-function errorIn(value: JsonObject): Outcome {
+function errorIn(value: JsonObject): Ending {
   const { code, message, data } = objectOf(value["error"]);
-  const named = short(objectOf(data)["code"]);
   return {
     status: "error",
     ...(typeof code === "number" && { error: { code, message: short(message) ?? "" } }),
-    ...(named !== undefined && { code: named }),
+    ...omitUndefined({ code: short(objectOf(data)["code"]) }),
   };
 }
 
-function toolErrorIn(value: JsonObject): Outcome {
+function toolErrorIn(value: JsonObject): Ending {
   const result = objectOf(value["result"]);
   if (result["isError"] !== true) return OK;
   const code = short(objectOf(objectOf(result["_meta"])["troupe/refused"])["code"]);
@@ -161,4 +153,34 @@ function endOfText(text: string, from: number): number {
     else if (code === 34) return at + 1;
   }
   return -1;
+}
+
+// ── packets ─────────────────────────────────────────────────────────────────
+
+/** What a client is sent for a packet. */
+export interface PacketReply {
+  readonly type: string;
+  readonly payload: JsonObject;
+  readonly metadata: JsonObject;
+}
+
+export function readPacketText(text: string, isCut: boolean): MessageText {
+  const value = parsed(text, isCut);
+  const { id, type, capability_id } = objectOf(value);
+  return {
+    kind: "request",
+    ...(typeof id === "string" && { id: JSON.stringify(id) }),
+    method: short(type) ?? "packet",
+    ...omitUndefined({ name: short(capability_id), value }),
+  };
+}
+
+export function packetOutcome({ type, payload, metadata }: PacketReply): Ending {
+  if (type !== "capability_error") return { status: "ok" };
+  const { message, type: kind } = objectOf(payload["error"]);
+  return {
+    status: kind === "cancelled" ? "cancelled" : "error",
+    ...(typeof message === "string" && { error: { message: cutText(message, MAX_NAME) } }),
+    ...omitUndefined({ code: short(metadata["error_code"] ?? kind) }),
+  };
 }

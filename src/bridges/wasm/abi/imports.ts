@@ -102,7 +102,9 @@ export function coreImportsOf(component: Component, border: Boundary): Record<st
   const modules = Map.groupBy(component.imports, ({ module }) => module);
   const named = Array.from(modules, ([module, members]) => [
     module,
-    Object.fromEntries(members.map(({ field, name }) => [field, isLocalImport(name) ? localImport(name, border) : suspendingImport(name, border)])),
+    Object.fromEntries(
+      members.map(({ field, name }) => [field, isLocalImport(name) ? localImport(name, border) : suspendingImport(name, border)]),
+    ),
   ]);
   return Object.fromEntries(named);
 }
@@ -137,7 +139,6 @@ function suspendingImport(name: ImportName, border: Boundary): object {
     throw new GuestTrap("This JavaScript engine cannot suspend a guest that waits for its host: run Node 24.21 or newer.");
   return new webAssembly.Suspending((...flat) => callHost(flat));
 }
-
 
 /** A generator: SHA-256 of the seed and a counter. The same seed always gives the same numbers (law 4), so the seed must stay secret. */
 export class GuestRandom {

@@ -1,6 +1,6 @@
 // Owns: what a codec of the canonical ABI is, and codecs of scalars, strings and lists. Does not own: composed types (compound-codecs.ts).
 import { utf8Of } from "../../../core/platform/index.ts";
-import type { WitValue } from "../wit.ts";
+import { isList, type WitValue } from "../wit.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 import type { GuestMemory, Allocation } from "./memory.ts";
 
@@ -32,11 +32,6 @@ export function u32At(flat: readonly CoreValue[], at: number): number {
 /** The host passed a value of the wrong type. This ends the call, since the guest cannot handle it. */
 export const hostTypeError = (type: string): GuestTrap =>
   new GuestTrap(`The host gave something else where the guest's world has ${type}.`);
-
-export const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
-
-export const isRecord = (value: WitValue): value is Readonly<Record<string, WitValue>> =>
-  typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
 
 const I32: readonly CoreType[] = ["i32"];
 

@@ -1,12 +1,11 @@
 // Owns: one call in an instance: its limits, the host calls it made, and its outcome. Does not own: the instance (instance.ts).
 import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
-import type { WitValue } from "../wit.ts";
+import { isList, isRecord, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
 import { Budget } from "./memory.ts";
 import { GuestKilled, GuestTrap } from "./webassembly.ts";
 import { type CallContext, localAnswers, type LocalContext } from "./imports.ts";
 import { compiledImport } from "./world-functions.ts";
-import { isList, isRecord } from "./codec.ts";
 import type { Instance } from "./instance.ts";
 
 /** The part of a call that its worker needs. Can be posted. */

@@ -1,7 +1,7 @@
 // Owns: the functions of Theater's world, compiled to codecs: passing parameters and results of imports and exports.
-import type { WitFunction, WitValue } from "../wit.ts";
+import { isList, type WitFunction, type WitValue } from "../wit.ts";
 import { type ExportName, EXPORTS, type ImportName, IMPORTS, OLD_CHANNEL_OPEN } from "../component/world.ts";
-import { type Codec, isList, u32At } from "./codec.ts";
+import { type Codec, u32At } from "./codec.ts";
 import { codecOf, tupleOf } from "./compound-codecs.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 import type { GuestMemory } from "./memory.ts";

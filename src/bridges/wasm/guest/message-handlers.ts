@@ -1,8 +1,8 @@
 // Owns: handling messages, channels and children's ends: each message becomes a call of an export. Does not own: the call (run-guest.ts).
 import { type ActorId, isJsonObject, type Turn, type Work } from "../../../core/contract/index.ts";
 import { type ChannelEnd, type GuestState, MAX_CHANNELS } from "../guest-state.ts";
-import { base64, isList } from "../host/values.ts";
-import type { WitValue } from "../wit.ts";
+import { base64 } from "../host/values.ts";
+import { isRecord, type WitValue } from "../wit.ts";
 import {
   type CallAnswer,
   bytesArgument,
@@ -77,17 +77,14 @@ export const channelOpen: Handler = (runtime, delivery) => {
 };
 
 function openAnswer(channel: string, end: ChannelEnd, back: WitValue): CallAnswer {
-  const { accepted: yes, message } = fieldsOf(back);
+  const { accepted, message } = isRecord(back) ? back : {};
   const data = message instanceof Uint8Array ? { data: base64(message) } : {};
-  if (yes !== true) return { reply: { ok: { accepted: false, ...data } } };
+  if (accepted !== true) return { reply: { ok: { accepted: false, ...data } } };
   return {
     reply: { ok: { accepted: true, ...data } },
     change: (state) => ({ ...state, channels: { ...state.channels, [channel]: end } }),
   };
 }
-
-const fieldsOf = (value: WitValue): { readonly [name: string]: WitValue } =>
-  typeof value === "object" && !(value instanceof Uint8Array) && !isList(value) ? value : {};
 
 /** The channel that a message names; undefined if it does not exist or its other end is not the sender. */
 function channelOfSender({ message, state, self }: Delivery): string | undefined {

@@ -4,8 +4,8 @@ import { type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { Clock } from "../../../core/contract/index.ts";
-import type { WitValue } from "../wit.ts";
-import { type ImportResult, isList, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
+import { isList, type WitValue } from "../wit.ts";
+import { type ImportResult, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
 
 export interface HttpLimits {
   /** Permits loopback and private addresses, for tests and trusted networks. Default false. */

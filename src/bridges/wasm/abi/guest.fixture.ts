@@ -74,7 +74,7 @@ export function guest({ imports = [], functions, exports, module: rest = {}, rea
     exports: exported,
   };
   const module = compile(bytes);
-  return { module, component, make: () => Instance.create(module, component) };
+  return { module, component, make: () => new Instance(module, component) };
 }
 
 export const LIMITS: LocalCall["limits"] = { callMs: 1000, memoryBytes: 1 << 24, hostCalls: 100, hostBytes: 200_000, resultBytes: 1000 };

@@ -1,7 +1,7 @@
 // Owns: the behaviour of the kind `guest`: which messages it handles, and when. Does not own: handling them (message-handlers.ts, lifecycle.ts).
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, type Work } from "../../../core/contract/index.ts";
 import { GUEST, type GuestState, pausedMessage } from "../guest-state.ts";
-import { refusal, type GuestRuntime, textArgument } from "./guest-runtime.ts";
+import { type Handler, refusal, type GuestRuntime, textArgument } from "./guest-runtime.ts";
 import { start, pause, resume, initialGuestState, update } from "./lifecycle.ts";
 import {
   channelCheck,
@@ -11,7 +11,6 @@ import {
   childError,
   childExit,
   childStopped,
-  type Handler,
   request,
   send,
 } from "./message-handlers.ts";

@@ -9,6 +9,7 @@ import {
   type Reply,
   StoreError,
   type Turn,
+  type Work,
 } from "../../../core/contract/index.ts";
 import { isActorId } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions } from "../guest-options.ts";
@@ -47,6 +48,9 @@ export interface Delivery {
   readonly uid: string;
 }
 
+/** Handles the messages of one action. */
+export type Handler = (runtime: GuestRuntime, delivery: Delivery) => Turn<GuestState> | Work<GuestState>;
+
 export interface CallAnswer {
   readonly reply: Reply | "later";
   /** A further change of the actor's state. */
@@ -65,7 +69,8 @@ export interface ExportCall {
   readonly isStart?: true;
   /** The id of the request that this call handles. */
   readonly request?: string;
-  readonly answer: (back: WitValue, effects: CallEffects) => CallAnswer;
+  /** The reply after success. Default: null. */
+  readonly answer?: (back: WitValue, effects: CallEffects) => CallAnswer;
 }
 
 export const refusal = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });
@@ -73,7 +78,6 @@ export const refusal = (code: string, message: string): Turn<GuestState> => ({ r
 export const programRefusal = (error: unknown): Turn<GuestState> =>
   refusal(error instanceof StoreError ? error.code : "INVALID", error instanceof Error ? error.message : String(error));
 export const failedReply = (code: string, message: string): Reply => ({ ok: { failed: { code, message } } });
-export const NULL_REPLY: CallAnswer = { reply: { ok: null } };
 
 /** A text argument; undefined if it is missing or not a text. */
 export function textArgument({ args }: Message, name: string): string | undefined {

@@ -1,9 +1,8 @@
 // Owns: starting, pausing, resuming and updating a guest. Does not own: what its start is made of (prepare.ts).
-import type { Message, Outgoing, Turn, Work } from "../../../core/contract/index.ts";
+import type { Message, Outgoing, Turn } from "../../../core/contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
-import { parseBeginning, type Delivery, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
+import { type Handler, parseBeginning, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
 import { runGuest } from "./run-guest.ts";
-import type { Handler } from "./message-handlers.ts";
 
 /** The state before `start` was applied; its id is empty. Never throws: the turn refuses an invalid start. */
 export function initialGuestState(first: Message): GuestState {
@@ -24,7 +23,7 @@ export function initialGuestState(first: Message): GuestState {
   };
 }
 
-export function start(runtime: GuestRuntime, delivery: Delivery): Turn<GuestState> | Work<GuestState> {
+export const start: Handler = (runtime, delivery) => {
   const { message, uid } = delivery;
   if (delivery.state.id !== "")
     return refusal("ActorAlreadyExists", `${message.to} runs already: stop it first, or start the other one under another name.`);
@@ -42,7 +41,7 @@ export function start(runtime: GuestRuntime, delivery: Delivery): Turn<GuestStat
     isStart: true,
     answer: () => answer,
   });
-}
+};
 
 /** Starts from a state without calling `init`, so only the program and the state can be invalid. */
 async function startFromState(

@@ -1,22 +1,21 @@
 // Owns: handling messages, channels and children's ends: each message becomes a call of an export. Does not own: the call (run-guest.ts).
-import { type ActorId, isJsonObject, type Turn, type Work } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Turn } from "../../../core/contract/index.ts";
 import { type ChannelEnd, type GuestState, MAX_CHANNELS } from "../guest-state.ts";
 import { base64 } from "../host/values.ts";
 import { isRecord, type WitValue } from "../wit.ts";
+import type { ExportName } from "../component/world.ts";
 import {
   type CallAnswer,
   bytesArgument,
   channelEndArgument,
   type Delivery,
+  type Handler,
   isFromOperator,
-  NULL_REPLY,
   refusal,
   type GuestRuntime,
   textArgument,
 } from "./guest-runtime.ts";
 import { runGuest } from "./run-guest.ts";
-
-export type Handler = (runtime: GuestRuntime, delivery: Delivery) => Turn<GuestState> | Work<GuestState>;
 
 const NO_DATA = refusal("INVALID", "The message has no data: give bytes as base64.");
 
@@ -26,8 +25,12 @@ const notHandled = (what: string): Turn<GuestState> =>
 export const send: Handler = (runtime, delivery) => {
   const data = bytesArgument(delivery.message, "data");
   if (data === undefined) return NO_DATA;
-  const call = { export: "message-server-client.handle-send", params: [data] } as const;
-  return runGuest(runtime, delivery, { ...call, state: delivery.state, ifNotExported: notHandled("messages"), answer: () => NULL_REPLY });
+  return runGuest(runtime, delivery, {
+    export: "message-server-client.handle-send",
+    params: [data],
+    state: delivery.state,
+    ifNotExported: notHandled("messages"),
+  });
 };
 
 export const request: Handler = (runtime, delivery) => {
@@ -108,12 +111,11 @@ export const channelMessage: Handler = (runtime, delivery) => {
   if (channel === undefined) return channelNotFound(textArgument(delivery.message, "channel"));
   const data = bytesArgument(delivery.message, "data");
   if (data === undefined) return NO_DATA;
-  const call = { export: "message-server-client.handle-channel-message", params: [channel, data] } as const;
   return runGuest(runtime, delivery, {
-    ...call,
+    export: "message-server-client.handle-channel-message",
+    params: [channel, data],
     state: delivery.state,
     ifNotExported: notHandled("messages on channels"),
-    answer: () => NULL_REPLY,
   });
 };
 
@@ -124,8 +126,12 @@ export const channelClose: Handler = (runtime, delivery) => {
   const { [channel]: _closed, ...channels } = delivery.state.channels;
   const state: GuestState = { ...delivery.state, channels };
   if (state.status === "paused") return { state };
-  const call = { export: "message-server-client.handle-channel-close", params: [channel] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
+  return runGuest(runtime, delivery, {
+    export: "message-server-client.handle-channel-close",
+    params: [channel],
+    state,
+    ifNotExported: { state },
+  });
 };
 
 /** The other end asks whether this actor has a channel. If not, it is closed. C5: the close arrives after everything sent on it. */
@@ -147,11 +153,6 @@ function childOfSender({ message, state }: Delivery): string | undefined {
   return Object.entries(state.children).find(([, id]) => id === child)?.[0];
 }
 
-function withoutChild(state: GuestState, uid: string): GuestState {
-  const { [uid]: _removed, ...children }: Readonly<Record<string, ActorId>> = state.children;
-  return { ...state, children };
-}
-
 export const childError: Handler = (runtime, delivery) => {
   const { message, state } = delivery;
   const uid = childOfSender(delivery);
@@ -163,26 +164,23 @@ export const childError: Handler = (runtime, delivery) => {
     params: [uid, { "error-type": "internal", data: new Uint8Array(data) }],
     state,
     ifNotExported: {},
-    answer: () => NULL_REPLY,
   });
 };
 
 /** The child shut down itself. The engine reports the same later, when it is no longer a child. */
-export const childExit: Handler = (runtime, delivery) => {
-  const uid = childOfSender(delivery);
-  if (uid === undefined) return {};
-  const state = withoutChild(delivery.state, uid);
-  if (state.status === "paused") return { state };
-  const call = { export: "supervisor-handlers.handle-child-exit", params: [uid, bytesArgument(delivery.message, "data")] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
-};
+export const childExit: Handler = (runtime, delivery) =>
+  childEnded(runtime, delivery, "supervisor-handlers.handle-child-exit", [bytesArgument(delivery.message, "data")]);
 
 /** The child was stopped from outside. */
-export const childStopped: Handler = (runtime, delivery) => {
+export const childStopped: Handler = (runtime, delivery) =>
+  childEnded(runtime, delivery, "supervisor-handlers.handle-child-external-stop", []);
+
+/** The child is removed, whatever the guest does. */
+function childEnded(runtime: GuestRuntime, delivery: Delivery, name: ExportName, more: readonly WitValue[]): ReturnType<Handler> {
   const uid = childOfSender(delivery);
   if (uid === undefined) return {};
-  const state = withoutChild(delivery.state, uid);
+  const { [uid]: _removed, ...children }: Readonly<Record<string, ActorId>> = delivery.state.children;
+  const state: GuestState = { ...delivery.state, children };
   if (state.status === "paused") return { state };
-  const call = { export: "supervisor-handlers.handle-child-external-stop", params: [uid] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
-};
+  return runGuest(runtime, delivery, { export: name, params: [uid, ...more], state, ifNotExported: { state } });
+}

@@ -9,9 +9,16 @@ import { isAlive } from "../host/messages.ts";
 import type { ProgramCache, Program } from "./program-cache.ts";
 import { prepare } from "./prepare.ts";
 import { recordCall } from "./call-record.ts";
-import { type Delivery, isFromOperator, refusal, type GuestRuntime, programRefusal, type ExportCall } from "./guest-runtime.ts";
+import {
+  type Delivery,
+  type ExportCall,
+  type GuestRuntime,
+  type Handler,
+  isFromOperator,
+  programRefusal,
+  refusal,
+} from "./guest-runtime.ts";
 import { turnOfCall } from "./turn-of-call.ts";
-import type { Handler } from "./message-handlers.ts";
 
 export const runGuest =
   (runtime: GuestRuntime, delivery: Delivery, exportCall: ExportCall): Work<GuestState> =>

@@ -4,7 +4,7 @@ import type { ChannelEnd, GuestState } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
 import { type PeerCheck, markClosing, staleChannels, checkMessage, closeMessage } from "./channel-peers.ts";
 import type { Program } from "./program-cache.ts";
-import { type Delivery, failedReply, refusal, type ExportCall } from "./guest-runtime.ts";
+import { type CallAnswer, type Delivery, failedReply, refusal, type ExportCall } from "./guest-runtime.ts";
 import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 
@@ -50,7 +50,7 @@ type Ok = Extract<GuestOutcome, { readonly end: "ok" }>;
 
 function succeeded(finished: FinishedCall, outcome: Ok, state: GuestState["state"]): Turn<GuestState> {
   const { delivery, exportCall, effects } = finished;
-  const { reply, change = unchanged } = exportCall.answer(outcome.back, effects);
+  const { reply, change = unchanged } = exportCall.answer?.(outcome.back, effects) ?? NULL_ANSWER;
   const channels = Object.entries({ ...exportCall.state.channels, ...Object.fromEntries(effects.opened) }).filter(
     ([channel]) => !effects.closed.has(channel),
   );
@@ -71,6 +71,8 @@ function succeeded(finished: FinishedCall, outcome: Ok, state: GuestState["state
     emit: effects.emits,
   };
 }
+
+const NULL_ANSWER: CallAnswer = { reply: { ok: null } };
 
 const unchanged = (state: GuestState): GuestState => state;
 

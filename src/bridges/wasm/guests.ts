@@ -14,7 +14,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { TEXT, OBJECT } from "../../core/contract/internal.ts";
+import { OBJECT, omitUndefined, TEXT } from "../../core/contract/internal.ts";
 import { guestKind } from "./guest/behaviour.ts";
 import { ChannelPeers, staleChannels, closeMessage } from "./guest/channel-peers.ts";
 import { ProgramCache } from "./guest/program-cache.ts";
@@ -108,7 +108,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
         ? manifests
         : new ManifestFinder({
             contents,
-            ...(manifests === undefined ? {} : { directory: manifests }),
+            ...omitUndefined({ directory: manifests }),
             ...(more.directory === undefined ? {} : { closed: [more.directory] }),
           }),
   };
@@ -123,7 +123,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
   const programs = new ProgramCache(options);
   const runtime: GuestRuntime = {
     options,
-    programs: programs,
+    programs,
     process: options.entropy.uuid(),
     instances: new InstanceTracker(options.sandbox),
     peers: new ChannelPeers(engine),

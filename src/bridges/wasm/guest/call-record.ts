@@ -1,5 +1,6 @@
 // Owns: the record of a call in its event: writing and reading it. Does not own: values in it (stored-values.ts).
 import { type ContentStore, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { storeValue, storeText, loadText, type Put } from "../stored-values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
@@ -32,8 +33,7 @@ export async function recordCall(
     call: { export: call.export, params },
     did: await moveOldCallsOut(did, put),
     end: outcome.end,
-    ...(outcome.message === undefined ? {} : { message: outcome.message.toWellFormed() }),
-    ...(back === undefined ? {} : { back }),
+    ...omitUndefined({ message: outcome.message?.toWellFormed(), back }),
   };
 }
 
@@ -93,7 +93,7 @@ export async function readRecord(record: Json | undefined, get: ContentStore["ge
     did: calls,
     end,
     ...(typeof message === "string" ? { message } : {}),
-    ...(back === undefined ? {} : { back }),
+    ...omitUndefined({ back }),
   };
 }
 

@@ -4,16 +4,15 @@ import {
   type Behaviour,
   type Engine,
   isJsonObject,
-  type Json,
   type Message,
   type Reply,
   StoreError,
   type Turn,
   type Work,
 } from "../../../core/contract/index.ts";
-import { isActorId } from "../../../core/contract/internal.ts";
+import { getOwn, isActorId } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions } from "../guest-options.ts";
-import type { ChannelEnd, GuestState } from "../guest-state.ts";
+import { type ChannelEnd, type GuestState, isDigest } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
 import type { WitValue } from "../wit.ts";
 import type { ExportName } from "../component/world.ts";
@@ -81,7 +80,7 @@ export const failedReply = (code: string, message: string): Reply => ({ ok: { fa
 
 /** A text argument; undefined if it is missing or not a text. */
 export function textArgument({ args }: Message, name: string): string | undefined {
-  const value = isJsonObject(args) && Object.hasOwn(args, name) ? args[name] : undefined;
+  const value = isJsonObject(args) ? getOwn(args, name) : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
@@ -100,8 +99,6 @@ export function channelEndArgument({ args }: Message): ChannelEnd | undefined {
   if (isActorId(actor)) return { actor };
   return typeof host === "string" && host !== "" ? { host } : undefined;
 }
-
-const isDigest = (value: Json | undefined): value is string => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
 
 export function parseBeginning({ start }: Message): Beginning | undefined {
   if (!isJsonObject(start)) return undefined;

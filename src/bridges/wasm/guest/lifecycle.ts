@@ -1,6 +1,7 @@
 // Owns: starting, pausing, resuming and updating a guest. Does not own: what its start is made of (prepare.ts).
 import type { Message, Outgoing, Turn } from "../../../core/contract/index.ts";
-import type { GuestState } from "../guest-state.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
+import { type GuestState, isDigest } from "../guest-state.ts";
 import { type Handler, parseBeginning, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
 import { runGuest } from "./run-guest.ts";
 
@@ -11,12 +12,11 @@ export function initialGuestState(first: Message): GuestState {
     id: "",
     name: beginning?.name ?? "",
     manifest: beginning?.manifest ?? "",
-    ...(beginning?.origin === undefined ? {} : { origin: beginning.origin }),
+    ...omitUndefined({ origin: beginning?.origin }),
     component: beginning?.component ?? "",
     state: beginning?.initialState ?? null,
     status: "running",
-    ...(first.from === undefined ? {} : { parent: first.from }),
-    ...(beginning?.generation === undefined ? {} : { generation: beginning.generation }),
+    ...omitUndefined({ parent: first.from, generation: beginning?.generation }),
     children: {},
     channels: {},
     outstanding: [],
@@ -86,8 +86,7 @@ export const resume: Handler = (runtime, { message, state, self }) => {
 /** Replaces the component from the next message on. The state stays the same. */
 export const update: Handler = (runtime, { message, state, self }) => {
   const component = textArgument(message, "component");
-  if (component === undefined || !/^[0-9a-f]{64}$/u.test(component))
-    return refusal("INVALID", "A component is named by its digest in the content store.");
+  if (!isDigest(component)) return refusal("INVALID", "A component is named by its digest in the content store.");
   if (message.from !== undefined) return refusal("INVALID", "Only an operator gives a guest another component.");
   return async () => {
     try {

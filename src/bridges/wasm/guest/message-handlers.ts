@@ -1,5 +1,6 @@
 // Owns: handling messages, channels and children's ends: each message becomes a call of an export. Does not own: the call (run-guest.ts).
 import { type ActorId, isJsonObject, type Turn } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, type GuestState, MAX_CHANNELS } from "../guest-state.ts";
 import { base64 } from "../host/values.ts";
 import { isRecord, type WitValue } from "../wit.ts";
@@ -89,10 +90,13 @@ function openAnswer(channel: string, end: ChannelEnd, back: WitValue): CallAnswe
   };
 }
 
+const endOf = ({ channels }: GuestState, channel: string | undefined): ChannelEnd | undefined =>
+  channel === undefined ? undefined : getOwn(channels, channel);
+
 /** The channel that a message names; undefined if it does not exist or its other end is not the sender. */
 function channelOfSender({ message, state, self }: Delivery): string | undefined {
   const channel = textArgument(message, "channel");
-  const end = channel !== undefined && Object.hasOwn(state.channels, channel) ? state.channels[channel] : undefined;
+  const end = endOf(state, channel);
   if (end === undefined) return undefined;
   const { from } = message;
   const speaks = "actor" in end ? from === end.actor : from === undefined || from === self;
@@ -102,7 +106,7 @@ function channelOfSender({ message, state, self }: Delivery): string | undefined
 /** The channel that this process closes for its stopped other end. A stopped actor cannot send the close itself. */
 function channelOfStoppedPeer({ message, state }: Delivery): string | undefined {
   const channel = textArgument(message, "channel");
-  const end = channel !== undefined && Object.hasOwn(state.channels, channel) ? state.channels[channel] : undefined;
+  const end = endOf(state, channel);
   return isFromOperator(message) && end !== undefined && "actor" in end && end.actor === textArgument(message, "end") ? channel : undefined;
 }
 

@@ -1,6 +1,6 @@
 // Owns: checking and storing what a guest is started from or updated to. Does not own: finding manifests (manifest/manifest-finder.ts).
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
-import { roundingIssue } from "../../../core/contract/internal.ts";
+import { omitUndefined, roundingIssue } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions, GuestStart, ContentReader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import { isOperatorReference, parseReference } from "../manifest/manifest-finder.ts";
@@ -32,12 +32,11 @@ export async function prepare(options: GuestOptions, library: ProgramCache, star
   const state = mergedState(base, start.initialState);
   const beginning: Beginning = {
     manifest: digest,
-    ...(origin === undefined ? {} : { origin }),
+    ...omitUndefined({ origin }),
     component,
     name: manifest.name,
     ...(state === undefined ? {} : { initialState: await library.put(state) }),
-    ...(start.resume === undefined ? {} : { resume: true }),
-    ...(start.generation === undefined ? {} : { generation: start.generation }),
+    ...omitUndefined({ resume: start.resume, generation: start.generation }),
   };
   return { to: start.to, action: "start", args: {}, start: { ...beginning } };
 }

@@ -11,6 +11,7 @@ import {
   type Json,
   type Message,
 } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type GuestState, isGuestState } from "../guest-state.ts";
 import { storeValue, loadValue, MissingContent } from "../stored-values.ts";
 import type { GuestHost, GuestOutcome } from "../sandbox.ts";
@@ -93,8 +94,7 @@ async function compareRerun(runtime: GuestRuntime, event: ChainEvent, again: Rec
     seq,
     event: event.id,
     what,
-    ...(recorded === undefined ? {} : { recorded }),
-    ...(now === undefined ? {} : { now }),
+    ...omitUndefined({ recorded, now }),
   });
   try {
     const ended = await rerun(runtime, event.id, again);
@@ -128,7 +128,7 @@ async function rerun(runtime: GuestRuntime, event: string, { record, message, be
       seed: message.seed,
       variables: recordedVariables(did),
       listVariables: environment?.listAll ?? false,
-      ...(random === undefined ? {} : { random }),
+      ...omitUndefined({ random }),
       outstanding: message.action === "request" ? [...before.outstanding, message.id] : before.outstanding,
       children: Object.keys(childrenOf(before, message)),
       limits: program.limits,

@@ -1,9 +1,10 @@
 // Owns: calling an export of a guest, from the message to the turn, also if the call is interrupted. Does not own: the turn (turn-of-call.ts).
-import { type ActorId, type Context, isJsonObject, type Json, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
+import { type ActorId, type Context, isJsonObject, isList, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { RequestCache } from "../host/call-effects.ts";
 import type { CallEnvironment, Put } from "../host/call-environment.ts";
 import { CallHost } from "../host/call-host.ts";
-import { type GuestState, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
+import { type GuestState, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";
 import type { ProgramCache, Program } from "./program-cache.ts";
@@ -151,7 +152,7 @@ function callOf(
     seed: of.message.seed,
     variables,
     listVariables: environment?.listAll ?? false,
-    ...(random === undefined ? {} : { random }),
+    ...omitUndefined({ random }),
     outstanding: of.outstanding,
     children: Object.keys(of.state.children),
     limits,
@@ -185,7 +186,7 @@ async function recordInterruptedCall(
       hosts.flatMap(({ effects }) => [...effects.attempted.channels]),
     );
     const children = [...new Set(hosts.flatMap(({ effects }) => [...effects.attempted.children]))];
-    if (!(await isAlive({ engine: runtime.engine() }, delivery.self))) return await stopChildren(runtime, delivery.self, children);
+    if (!(await isAlive(runtime.engine(), delivery.self))) return await stopChildren(runtime, delivery.self, children);
     const message = error instanceof Error ? error.message : String(error);
     const record = await recordCall(exportCall, { did, end: "lost", message }, (bytes) => runtime.programs.put(bytes));
     await runtime.engine().send({ to: delivery.self, action: "cut", args: { children, record } });
@@ -239,14 +240,10 @@ export const interrupted: Handler = (runtime, { message, state, self }) => {
     return refusal("INVALID", "Only who runs an actor tells it what a call left behind.");
   const { children, record = null } = args;
   return async () => {
-    const ids = guestIdsIn(children).filter((id) => !Object.values(state.children).includes(id));
+    const given = isList(children) ? children.filter(isGuestId).slice(0, MAX_CHILDREN) : [];
+    const ids = given.filter((id) => !Object.values(state.children).includes(id));
     const added = await livingChildren(runtime, self, ids);
     const next: GuestState = { ...state, children: { ...state.children, ...Object.fromEntries(added) } };
     return { state: added.length === 0 ? state : next, record };
   };
 };
-
-const guestIdsIn = (given: Json | undefined): readonly ActorId[] =>
-  Array.isArray(given) ? given.filter(isGuestId).slice(0, MAX_CHILDREN) : [];
-
-const isGuestId = (value: Json): value is ActorId => typeof value === "string" && value.startsWith("guest/");

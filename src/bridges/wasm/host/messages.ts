@@ -1,8 +1,8 @@
 // Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
-import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
+import { type ActorId, type Engine, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
 import { getOwn, isActorId, kindOf, roundingIssue, scopesOf } from "../../../core/contract/internal.ts";
-import { type ChannelEnd, GUEST, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
-import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
+import { type ChannelEnd, GUEST, isGuestId, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
+import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
 import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
 
@@ -11,7 +11,7 @@ const MAX_SENDS = 10_000;
 
 /** An actor that is not a guest gets the sender as viewer, and decides as for any viewer (law 3). */
 function messageTo(host: ImportContext, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
-  if (isGuest(to)) return { to, action, args: { data: base64(data) } };
+  if (isGuestId(to)) return { to, action, args: { data: base64(data) } };
   const message = parseAction(data);
   checkScopes(host, to, message.action);
   return { to, ...message, viewer: { self: host.environment.message.to, scopes: [] } };
@@ -59,7 +59,7 @@ function request(host: ImportContext, [given, content]: Parameters<Import>[1]): 
     const to = await targetOf(host, name);
     const message = messageTo(host, to, "request", data);
     const reply = await callActor(host, message);
-    const value = isGuest(to) ? dataOf(unwrapGuestReply(reply)) : new Uint8Array(Buffer.from(JSON.stringify(unwrapReply(reply))));
+    const value = isGuestId(to) ? dataOf(unwrapGuestReply(reply)) : new Uint8Array(Buffer.from(JSON.stringify(unwrapReply(reply))));
     return { result: ok(value) };
   });
 }
@@ -81,7 +81,7 @@ function newChannel({ environment, effects }: ImportContext): string {
 async function openChannel(host: ImportContext, [name, initial]: Parameters<Import>[1]): Promise<ImportResult> {
   const { environment, effects } = host;
   const to = await targetOf(host, asText(name));
-  if (!isGuest(to)) throw new Error(`${to} takes no channels: send it messages.`);
+  if (!isGuestId(to)) throw new Error(`${to} takes no channels: send it messages.`);
   if (to === environment.message.to) throw new Error("An actor opens no channel to itself: keep what you would send in your state.");
   if (Object.keys(environment.state.channels).length + effects.opened.size >= MAX_CHANNELS)
     throw new Error(`An actor has at most ${MAX_CHANNELS} channels: close some.`);
@@ -103,7 +103,7 @@ async function openChannel(host: ImportContext, [name, initial]: Parameters<Impo
 async function sendOnChannel(host: ImportContext, [given, data]: Parameters<Import>[1]): Promise<ImportResult> {
   const channel = asText(given);
   const end = openEndOf(host, channel);
-  if ("actor" in end && !(await isAlive(host.environment, end.actor))) {
+  if ("actor" in end && !(await isAlive(host.environment.engine, end.actor))) {
     host.effects.closed.add(channel);
     throw new Error(`The channel ${channel} is closed: ${end.actor} has stopped.`);
   }
@@ -150,12 +150,12 @@ async function targetOf({ environment, effects }: ImportContext, name: string): 
   const child = effects.spawned.get(name) ?? getOwn(environment.state.children, name);
   const id = child ?? (isUuid(name) ? await environment.engine.find(name) : isActorId(name) ? name : guestNamed(name));
   if (id === environment.message.to) return id;
-  if (id === undefined || !(await isAlive(environment, id)))
+  if (id === undefined || !(await isAlive(environment.engine, id)))
     throw new Error(`There is no actor ${name.slice(0, 100)}: it has stopped, or never began.`);
   return id;
 }
 
-export async function isAlive({ engine }: Pick<CallEnvironment, "engine">, id: ActorId): Promise<boolean> {
+export async function isAlive(engine: Engine, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now !== undefined && now.status !== "stopped";
 }
@@ -168,8 +168,6 @@ async function refusePaused({ environment }: ImportContext, id: ActorId): Promis
   if (state.failed === undefined && state.parent === environment.message.to) return;
   throw new Error(`PAUSED: ${pausedMessage(state)}`);
 }
-
-const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);
 
 function guestNamed(name: string): ActorId | undefined {
   return name === "" || name.length > 256 || !name.isWellFormed() ? undefined : `${GUEST}/${encodeURIComponent(name)}`;

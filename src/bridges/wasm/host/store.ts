@@ -1,5 +1,6 @@
 // Owns: the interface `store`: contents by digest and label, in spaces whose UUID is their only access key. Spaces of the host have other names.
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
+import { isDigest } from "../guest-state.ts";
 import type { WitValue } from "../wit.ts";
 import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
@@ -23,7 +24,7 @@ function labelIn(value: WitValue): string {
 
 function digestIn(value: WitValue): Digest {
   const digest = asText(asRecord(value)["hash"]);
-  if (!/^[0-9a-f]{64}$/u.test(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
+  if (!isDigest(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
   return digest;
 }
 

@@ -1,12 +1,13 @@
 // Owns: the interface `supervisor`: starting, stopping and reading the children of a guest.
 import type { ActorId, Json } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import { excessGrantOf } from "../manifest/grants.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
 import { type ImportResult, ok, asOptionalBytes, asText } from "./values.ts";
 import { unwrapGuestReply } from "./messages.ts";
-import { GUEST, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
+import { GUEST, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { Import, ImportContext, Starter } from "./call-environment.ts";
@@ -81,9 +82,7 @@ function uidIn(answer: Json): string {
 }
 
 function childOf({ environment, effects }: ImportContext, uid: string): ActorId {
-  const id = effects.stopped.has(uid)
-    ? undefined
-    : (effects.spawned.get(uid) ?? (Object.hasOwn(environment.state.children, uid) ? environment.state.children[uid] : undefined));
+  const id = effects.stopped.has(uid) ? undefined : (effects.spawned.get(uid) ?? getOwn(environment.state.children, uid));
   if (id === undefined) throw new Error(`${uid.slice(0, 100)} is no child of this actor: \`list-children\` tells which are.`);
   return id;
 }
@@ -114,7 +113,7 @@ async function restart(host: ImportContext, given: WitValue): Promise<ImportResu
 async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
   const id = childOf(host, asText(given));
   const now = await host.environment.engine.read(id);
-  if (now === undefined || !id.startsWith(`${GUEST}/`)) throw new Error(`${id} has no state: it has not begun.`);
+  if (now === undefined || !isGuestId(id)) throw new Error(`${id} has no state: it has not begun.`);
   const { state } = now;
   const digest = typeof state === "object" && state !== null && "state" in state ? state["state"] : null;
   if (typeof digest !== "string") return { result: ok() };

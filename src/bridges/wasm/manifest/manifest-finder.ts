@@ -4,6 +4,7 @@ import { open, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ContentStore } from "../../../core/contract/index.ts";
 import type { ContentReader } from "../guest-options.ts";
+import { isDigest } from "../guest-state.ts";
 import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
 import { grantsVariables } from "./grants.ts";
@@ -17,7 +18,6 @@ export type Reference =
 /** The space of `store:<label>`, as in Theater. */
 export const MANIFEST_SPACE = "manifest";
 
-const DIGEST = /^[0-9a-f]{64}$/;
 const STORE = "store:";
 
 /**
@@ -32,7 +32,7 @@ export function parseReference(written: string): Reference {
     );
   if (!written.startsWith(STORE)) return { path: written };
   const place = written.slice(STORE.length);
-  if (!place.startsWith("//") && place !== "") return DIGEST.test(place) ? { digest: place } : { space: MANIFEST_SPACE, label: place };
+  if (!place.startsWith("//") && place !== "") return isDigest(place) ? { digest: place } : { space: MANIFEST_SPACE, label: place };
   const [, space, rest] = /^\/\/([^/]+)\/(.+)$/u.exec(place) ?? [];
   if (space === undefined || rest === undefined)
     throw new ManifestError(
@@ -41,7 +41,7 @@ export function parseReference(written: string): Reference {
     );
   if (!rest.startsWith("hash/")) return { space, label: rest };
   const digest = rest.slice("hash/".length);
-  if (!DIGEST.test(digest))
+  if (!isDigest(digest))
     throw new ManifestError("BAD_MANIFEST", `${quotedReference(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
   return { digest, space };
 }

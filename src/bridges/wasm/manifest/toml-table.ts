@@ -1,5 +1,6 @@
 // Owns: reading typed values of a TOML table, with the position of an invalid one.
 import { TomlDate, type TomlTable, type TomlValue } from "smol-toml";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { ManifestError, type TextPosition } from "./manifest.ts";
 
 const MOST_TEXTS = 256;
@@ -82,7 +83,7 @@ export class ManifestTable {
   }
 
   #value(key: string): TomlValue | undefined {
-    return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
+    return getOwn(this.#values, key);
   }
 
   #checked(value: string, maxBytes: number, key: string, below: TomlPath): string {

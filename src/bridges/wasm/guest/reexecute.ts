@@ -14,8 +14,7 @@ import {
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type GuestState, isGuestState } from "../guest-state.ts";
 import { storeValue, loadValue, MissingContent } from "../stored-values.ts";
-import type { GuestHost, GuestOutcome } from "../sandbox.ts";
-import type { ImportResult } from "../host/values.ts";
+import type { GuestHost, GuestOutcome, ImportResult } from "../sandbox.ts";
 import { isList, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
 import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";

@@ -111,10 +111,9 @@ function environmentOf(
   context: Context,
   put: Put,
 ): CallEnvironment {
-  const { options, programs } = runtime;
   const { message, uid, life, seq } = delivery;
   return {
-    options,
+    options: runtime.options,
     engine: runtime.engine(),
     kinds: runtime.kinds(),
     process: runtime.process,
@@ -129,7 +128,7 @@ function environmentOf(
     requests: new RequestCache(),
     interruptedChannels: runtime.peers.interrupted,
     put,
-    prepare: (start, starter) => prepare(options, programs, start, starter),
+    prepare: (start, starter) => prepare(runtime, start, starter),
   };
 }
 

@@ -4,7 +4,8 @@ import { type FileHandle, lstat, mkdir, mkdtemp, open, readdir, realpath, rename
 import { basename, dirname, join, sep } from "node:path";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
-import { type ImportResult, ok, asText } from "./values.ts";
+import { ok, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 import type { CallEnvironment } from "./call-environment.ts";
 
 export interface Directory {

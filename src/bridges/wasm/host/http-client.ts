@@ -5,7 +5,8 @@ import { request as overHttps } from "node:https";
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { Clock } from "../../../core/contract/index.ts";
 import { isList, type WitValue } from "../wit.ts";
-import { type ImportResult, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
+import { ok, asRecord, asOptionalBytes, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 export interface HttpLimits {
   /** Permits loopback and private addresses, for tests and trusted networks. Default false. */

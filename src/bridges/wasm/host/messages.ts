@@ -4,7 +4,8 @@ import { getOwn, isActorId, kindOf, roundingIssue, scopesOf } from "../../../cor
 import { type ChannelEnd, GUEST, isGuestId, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
 import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
-import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
+import { base64, asBytes, ok, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 /** Messages of one call, together. */
 const MAX_SENDS = 10_000;

@@ -5,7 +5,8 @@ import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import type { Import, ImportContext } from "./call-environment.ts";
-import { type ImportResult, ok, asOptionalBytes, asU64 } from "./values.ts";
+import { ok, asOptionalBytes, asU64 } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 const MAX_EVENTS = 1_000;
 

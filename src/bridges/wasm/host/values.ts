@@ -32,10 +32,3 @@ export function asRecord(value: WitValue): { readonly [name: string]: WitValue }
 export const base64 = (of: Uint8Array): string => Buffer.from(of.buffer, of.byteOffset, of.byteLength).toString("base64");
 
 export const ok = (value?: WitValue): { readonly ok: WitValue } => ({ ok: value });
-
-/** The result of an import. */
-export interface ImportResult {
-  readonly result: WitValue;
-  /** It had an external effect that cannot be undone. */
-  readonly lasting?: boolean;
-}

@@ -204,7 +204,7 @@ async function replaceFile(place: ResolvedPath, content: Uint8Array): Promise<vo
 /** The mode of the file that is replaced. Throws if it is not a file. */
 async function modeOf(whole: string, path: string): Promise<number> {
   const found = await lstat(whole).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isErrno(error) && error.code === "ENOENT") return undefined;
     throw error;
   });
   if (found === undefined) return DEFAULT_MODE;

@@ -19,6 +19,8 @@ export interface HttpLimits {
   readonly timeoutMs?: number;
 }
 
+const MAX_BYTES = 4 * 1_048_576;
+
 export async function sendHttp(
   given: WitValue,
   allowed: readonly string[],
@@ -37,7 +39,7 @@ export async function sendHttp(
 }
 
 async function exchange(given: HttpRequest, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
-  const { maxBytes = 4_194_304, timeoutMs = 30_000 } = limits;
+  const { maxBytes = MAX_BYTES, timeoutMs = 30_000 } = limits;
   const over = new AbortController();
   const undo = clock.after(timeoutMs, () => over.abort(new Error(`it took longer than ${timeoutMs} ms`)));
   const signal = AbortSignal.any([outer, over.signal]);
@@ -128,7 +130,7 @@ interface HttpRequest {
 function parseRequest(
   given: WitValue,
   allowed: readonly string[],
-  { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits,
+  { maxBytes = MAX_BYTES, allowPrivate = false }: HttpLimits,
 ): HttpRequest {
   const fields = asRecord(given);
   const method = asText(fields["method"]).toUpperCase();

@@ -125,9 +125,6 @@ function callDescription(name: string, [first]: readonly WitValue[]): string {
 
 type Get = ContentStore["get"];
 
-const MAX_JSON_BYTES = 2 ** 31;
-
-const jsonBytes = (value: Printable): Uint8Array => printJson(value, MAX_JSON_BYTES);
 const listField = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 const textField = (bag: JsonObject, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 
@@ -140,7 +137,7 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
   const name = `theater:simple/${exported}`;
   const recorded = new RecordedValues(get);
   const params = await recorded.values(listField(call["params"]));
-  const callEvent = wasmCall(name, jsonBytes(params.map(printWit)), recorded.note());
+  const callEvent = wasmCall(name, printJson(params.map(printWit)), recorded.note());
   const eventsOfHostCalls: UnlinkedEvent[] = [];
   for (const one of listField(record["did"])) eventsOfHostCalls.push(...(await hostCallEvents(one, header.at, recorded)));
   return [
@@ -186,7 +183,7 @@ function guestResult(
   { bytes, missing }: RecordedState,
 ): UnlinkedEvent {
   const returned = RETURNING.has(exported) ? [printWit(back)] : null;
-  return wasmResult(name, bytes, jsonBytes(returned), [missing, omitted].filter((one) => one !== undefined).join("; ") || undefined);
+  return wasmResult(name, bytes, printJson(returned), [missing, omitted].filter((one) => one !== undefined).join("; ") || undefined);
 }
 
 async function recordedState(state: Json | undefined, get: Get): Promise<RecordedState> {

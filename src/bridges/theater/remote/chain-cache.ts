@@ -1,6 +1,7 @@
 // Owns: the events received of chains, and what follows from them: state changes and failures. Does not own: reading them
 // (remote-events.ts).
 import { hash } from "node:crypto";
+import { isList } from "../../../core/contract/index.ts";
 import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
 import { WIRE_LIMITS } from "../wire/codec.ts";
 import { hexOf } from "../wire/events.ts";
@@ -31,7 +32,6 @@ export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterE
 type CallOutcome = { readonly state: Uint8Array | null } | { readonly failed: string };
 
 const member = (value: WireValue | undefined, name: string): WireValue | undefined => (value instanceof Map ? value.get(name) : undefined);
-const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
 /** Undefined for other events and for data of an unknown form. */
 export function callOutcome({ eventType, data }: TheaterEvent): CallOutcome | undefined {

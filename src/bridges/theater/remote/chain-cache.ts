@@ -2,6 +2,7 @@
 // (remote-events.ts).
 import { hash } from "node:crypto";
 import { isList } from "../../../core/contract/index.ts";
+import { sameHash } from "../chain/link.ts";
 import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
 import { WIRE_LIMITS } from "../wire/codec.ts";
 import { hexOf } from "../wire/events.ts";
@@ -9,7 +10,7 @@ import { readWireJson, WireError, type WireValue } from "../wire/wire-json.ts";
 import type { Settings } from "./options.ts";
 
 const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean =>
-  before === undefined || (event.parentHash !== null && Buffer.compare(event.parentHash, before.hash) === 0);
+  before === undefined || sameHash(event.parentHash, before.hash);
 
 /** Sorts events by their links. Times do not give the order, since all events of a call may have the time of the call. */
 export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterEvent[] {

@@ -48,7 +48,7 @@ class RemoteChannel implements StageChannel {
     const connection = await dialer.dial({ push: (push) => onPush(push), ended: () => onBroken?.() });
     try {
       const command = { type: "OpenChannel", with: { actor }, initialMessage: initial } as const;
-      const { channelId } = await connection.send(command, { limitMs: settings.limits.replyMs });
+      const { channelId } = await connection.send(command);
       const channel = new RemoteChannel(settings, connection, channelId, actor, peer, observer);
       // Delivered only after the caller has the channel.
       setImmediate(() => {
@@ -67,7 +67,7 @@ class RemoteChannel implements StageChannel {
   async send(data: Uint8Array): Promise<void> {
     if (this.#endReason !== undefined) throw new StageError("ChannelClosed", this.#endReason);
     try {
-      await this.#connection.send({ type: "SendOnChannel", channelId: this.id, message: data }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "SendOnChannel", channelId: this.id, message: data });
     } catch (error) {
       throw toStageError(error, "SendOnChannel", this.#settings);
     }
@@ -77,7 +77,7 @@ class RemoteChannel implements StageChannel {
     if (this.#endReason !== undefined) return;
     this.#markEnded("The channel was closed: open another.");
     try {
-      await this.#connection.send({ type: "CloseChannel", channelId: this.id }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "CloseChannel", channelId: this.id });
     } catch (error) {
       // The channel ends with its connection, whatever the answer.
       if (!(error instanceof ConnectionError) && !(error instanceof StageError)) throw error;

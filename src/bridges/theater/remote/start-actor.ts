@@ -52,7 +52,7 @@ export class ActorStarter {
     let isHandedOver = false;
     try {
       const command = { type: "StartActor", manifest, initialState: initialState ?? null, parent: false, subscribe } as const;
-      const answer = await connection.send(command, { limitMs: this.#settings.limits.replyMs });
+      const answer = await connection.send(command);
       const id = answer.id.toLowerCase();
       if (subscribe) {
         const follower = this.#followers.create(id);

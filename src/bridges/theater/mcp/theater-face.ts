@@ -29,7 +29,7 @@ import { eventTools } from "./event-tools.ts";
 import { channelTools, messageTools, receiveTools } from "./messaging-tools.ts";
 import { FACE_LIMITS, type FaceOptions } from "./options.ts";
 import { PROMPTS } from "./prompts.ts";
-import { promptRefusal, resourceRefusal, toolRefusal } from "./refusals.ts";
+import { contentRefusal, toolRefusal } from "./refusals.ts";
 import { readResource, RESOURCES } from "./resources.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { ViewerChannels } from "./viewer-channels.ts";
@@ -188,7 +188,7 @@ class TheaterFace implements Source, Closable {
       const text = await readResource(this.#context, name, args, viewer);
       return text === undefined ? UNKNOWN : { ok: text };
     } catch (error) {
-      return resourceRefusal(error);
+      return contentRefusal(error, "UNKNOWN");
     }
   }
 
@@ -198,7 +198,7 @@ class TheaterFace implements Source, Closable {
     try {
       return { ok: await prompt.get(this.#context, args) };
     } catch (error) {
-      return promptRefusal(error);
+      return contentRefusal(error, "INVALID");
     }
   }
 }

@@ -161,8 +161,8 @@ export const childError: Handler = (runtime, delivery) => {
   const { message, state } = delivery;
   const uid = childOfSender(delivery);
   if (uid === undefined) return {};
-  const event = isJsonObject(message.args) ? message.args["event"] : null;
-  const data = Buffer.from(JSON.stringify({ event: event ?? null, message: textArgument(message, "message") ?? "" }));
+  const { event = null } = isJsonObject(message.args) ? message.args : {};
+  const data = Buffer.from(JSON.stringify({ event, message: textArgument(message, "message") ?? "" }));
   return runGuest(runtime, delivery, {
     export: "supervisor-handlers.handle-child-error",
     params: [uid, { "error-type": "internal", data: new Uint8Array(data) }],

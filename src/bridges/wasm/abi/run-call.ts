@@ -2,6 +2,7 @@
 import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
 import { isList, isRecord, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import { Budget } from "./memory.ts";
 import { GuestKilled, GuestTrap } from "./webassembly.ts";
 import { type CallContext, localAnswers, type LocalContext } from "./imports.ts";
@@ -75,7 +76,7 @@ function contextOf(call: LocalCall, wait: AnswerImport, did: HostCall[], onLocal
 }
 
 function failedImport(name: ImportName, thrown: unknown): WitValue {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   if (compiledImport(name).fallible) return { err: message };
   throw new GuestTrap(`${name} failed, and cannot tell the guest: ${message}`);
 }

@@ -16,6 +16,7 @@ import { type ChannelEnd, type GuestState, isDigest } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
 import type { WitValue } from "../wit.ts";
 import type { ExportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import type { ChannelPeers } from "./channel-peers.ts";
 import type { ProgramCache } from "./program-cache.ts";
 import type { InstanceTracker } from "./instance-tracker.ts";
@@ -75,7 +76,7 @@ export interface ExportCall {
 export const refusal = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });
 /** Refuses a message because a part of the program is missing or invalid. */
 export const programRefusal = (error: unknown): Turn<GuestState> =>
-  refusal(error instanceof StoreError ? error.code : "INVALID", error instanceof Error ? error.message : String(error));
+  refusal(error instanceof StoreError ? error.code : "INVALID", messageOf(error));
 export const failedReply = (code: string, message: string): Reply => ({ ok: { failed: { code, message } } });
 
 /** A text argument; undefined if it is missing or not a text. */

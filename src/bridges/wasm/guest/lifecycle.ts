@@ -2,6 +2,7 @@
 import type { Message, Outgoing, Turn } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type GuestState, isDigest } from "../guest-state.ts";
+import { messageOf } from "../wasm-error.ts";
 import { type Handler, parseBeginning, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
 import { runGuest } from "./run-guest.ts";
 
@@ -92,7 +93,7 @@ export const update: Handler = (runtime, { message, state, self }) => {
     try {
       await runtime.programs.program(state.manifest, component, state.origin);
     } catch (error) {
-      return refusal("INVALID", error instanceof Error ? error.message : String(error));
+      return refusal("INVALID", messageOf(error));
     }
     runtime.instances.discard(self);
     return component === state.component ? {} : { state: { ...state, component } };

@@ -17,6 +17,7 @@ import { storeValue, loadValue, MissingContent } from "../stored-values.ts";
 import type { GuestHost, GuestOutcome, ImportResult } from "../sandbox.ts";
 import { isList, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";
 import type { Program } from "./program-cache.ts";
 import { type GuestRecord, readRecord } from "./call-record.ts";
@@ -100,7 +101,7 @@ async function compareRerun(runtime: GuestRuntime, event: ChainEvent, again: Rec
     return ended === undefined ? "collected" : await differencesOf(again, ended, name);
   } catch (error) {
     if (error instanceof MissingContent) return "collected";
-    return [name("threw", again.record.end, error instanceof Error ? error.message : String(error))];
+    return [name("threw", again.record.end, messageOf(error))];
   }
 }
 

@@ -7,6 +7,7 @@ import { CallHost } from "../host/call-host.ts";
 import { type GuestState, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";
+import { messageOf } from "../wasm-error.ts";
 import type { ProgramCache, Program } from "./program-cache.ts";
 import { prepare } from "./prepare.ts";
 import { recordCall } from "./call-record.ts";
@@ -186,7 +187,7 @@ async function recordInterruptedCall(
     );
     const children = [...new Set(hosts.flatMap(({ effects }) => [...effects.attempted.children]))];
     if (!(await isAlive(runtime.engine(), delivery.self))) return await stopChildren(runtime, delivery.self, children);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const record = await recordCall(exportCall, { did, end: "lost", message }, (bytes) => runtime.programs.put(bytes));
     await runtime.engine().send({ to: delivery.self, action: "cut", args: { children, record } });
   } catch {

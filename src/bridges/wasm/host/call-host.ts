@@ -7,6 +7,7 @@ import { directoryOf, callFilesystem } from "./filesystem.ts";
 import { runtime, wait } from "./runtime.ts";
 import type { GuestHost, HostCall, ImportResult } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
+import { messageOf } from "../wasm-error.ts";
 import { sendHttp } from "./http-client.ts";
 import { messages } from "./messages.ts";
 import { store } from "./store.ts";
@@ -54,7 +55,7 @@ export class CallHost implements GuestHost, ImportContext {
     } catch (error) {
       // It may have had an effect before it was aborted.
       if (this.environment.context.signal.aborted && !needsNoRecord(name))
-        this.lastingCalls.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
+        this.lastingCalls.push({ name, args, result: { err: messageOf(error) } });
       throw error;
     }
   }

@@ -7,6 +7,7 @@ import type { Clock } from "../../../core/contract/index.ts";
 import { isList, type WitValue } from "../wit.ts";
 import { ok, asRecord, asOptionalBytes, asText } from "./values.ts";
 import type { ImportResult } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 
 export interface HttpLimits {
   /** Permits loopback and private addresses, for tests and trusted networks. Default false. */
@@ -33,7 +34,7 @@ export async function sendHttp(
   try {
     return { result: ok(await exchange(request, limits, clock, signal)), lasting };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { result: { err: `${request.method} ${request.url.origin} failed: ${why}` }, lasting };
   }
 }

@@ -6,6 +6,7 @@ import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
 import { base64, asBytes, ok, asText } from "./values.ts";
 import type { ImportResult } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** Messages of one call, together. */
 const MAX_SENDS = 10_000;
@@ -50,7 +51,7 @@ async function callActor(host: ImportContext, message: Outgoing): Promise<Reply>
   try {
     return await host.environment.context.call(message);
   } catch (error) {
-    throw new Error(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new Error(messageOf(error), { cause: error });
   }
 }
 
@@ -66,7 +67,7 @@ function request(host: ImportContext, [given, content]: Parameters<Import>[1]): 
 }
 
 function dataOf(value: Json): Uint8Array {
-  const data = typeof value === "object" && value !== null && "data" in value ? value["data"] : undefined;
+  const data = isJsonObject(value) ? value["data"] : undefined;
   return new Uint8Array(Buffer.from(typeof data === "string" ? data : "", "base64"));
 }
 
@@ -91,13 +92,12 @@ async function openChannel(host: ImportContext, [name, initial]: Parameters<Impo
   const args = { channel, data: base64(asBytes(initial)), end: { actor: environment.message.to } };
   try {
     const value = unwrapGuestReply(await callActor(host, { to, action: "channel-open", args }));
-    const accepted = typeof value === "object" && value !== null && "accepted" in value && value["accepted"] === true;
-    if (!accepted)
+    if (!isJsonObject(value) || value["accepted"] !== true)
       return { result: { err: `${asText(name)} rejected the channel: send it a message, or ask another actor.` }, lasting: true };
     effects.opened.set(channel, { actor: to });
     return { result: ok(channel), lasting: true };
   } catch (error) {
-    return { result: { err: error instanceof Error ? error.message : String(error) }, lasting: true };
+    return { result: { err: messageOf(error) }, lasting: true };
   }
 }
 

@@ -1,5 +1,5 @@
 // Owns: the interface `supervisor`: starting, stopping and reading the children of a guest.
-import type { ActorId, Json } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { getOwn } from "../../../core/contract/internal.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
 import type { Manifest } from "../manifest/manifest.ts";
@@ -10,6 +10,7 @@ import { unwrapGuestReply } from "./messages.ts";
 import { GUEST, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestLimits, ImportResult } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
+import { messageOf } from "../wasm-error.ts";
 import type { Import, ImportContext, Starter } from "./call-environment.ts";
 import { isInSpace } from "./store.ts";
 
@@ -39,7 +40,7 @@ async function spawnChild(host: ImportContext, manifest: string, state: Uint8Arr
     effects.spawned.set(uid, to);
     return { result: ok(uid), lasting: true };
   } catch (error) {
-    return { result: { err: `The child did not start: ${error instanceof Error ? error.message : String(error)}` }, lasting: true };
+    return { result: { err: `The child did not start: ${messageOf(error)}` }, lasting: true };
   }
 }
 
@@ -77,7 +78,7 @@ function checkLimits(child: GuestLimits, parent: GuestLimits): void {
 }
 
 function uidIn(answer: Json): string {
-  if (typeof answer === "object" && answer !== null && "id" in answer && typeof answer["id"] === "string") return answer["id"];
+  if (isJsonObject(answer) && typeof answer["id"] === "string") return answer["id"];
   throw new Error("it gave no id.");
 }
 
@@ -115,7 +116,7 @@ async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResu
   const now = await host.environment.engine.read(id);
   if (now === undefined || !isGuestId(id)) throw new Error(`${id} has no state: it has not begun.`);
   const { state } = now;
-  const digest = typeof state === "object" && state !== null && "state" in state ? state["state"] : null;
+  const digest = isJsonObject(state) ? state["state"] : null;
   if (typeof digest !== "string") return { result: ok() };
   const bytes = await host.environment.options.contents.get(digest);
   if (bytes === undefined) throw new Error(`The state of ${id} is not kept any more: restore the content store from a copy.`);

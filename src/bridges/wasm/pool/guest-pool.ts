@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { checkOptions, type Clock, type Closable, EngineError, type OptionTable, systemClock } from "../../../core/contract/index.ts";
 import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
 import type { CoreModule } from "../abi/webassembly.ts";
+import { messageOf } from "../wasm-error.ts";
 import { type CallEnding, PendingCall, type Blame } from "./pending-call.ts";
 import { ModuleCache } from "./module-cache.ts";
 import { type WorkerExit, type WorkerEvents, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
@@ -231,7 +232,7 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     }
     module.then(
       (compiled) => this.#assign(flight, compiled),
-      (error: unknown) => this.#settle(flight, { end: "trap", message: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => this.#settle(flight, { end: "trap", message: messageOf(error) }),
     );
   }
 

@@ -7,6 +7,7 @@ import { InstanceTable } from "./instance-table.ts";
 import type { GuestCall } from "../sandbox.ts";
 import { GuestThread, type ThreadExit } from "./guest-thread.ts";
 import { compiledImport } from "../abi/world-functions.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** How many calls are posted ahead, so that the worker never idles. */
 const MAX_POSTED = 8;
@@ -173,7 +174,7 @@ export class PoolWorker {
       flight.did.push({ name, args, result });
       answer = { kind: "answer", call, result };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const result = compiledImport(name).fallible ? { err: message } : undefined;
       flight.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };

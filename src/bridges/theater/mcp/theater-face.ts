@@ -152,7 +152,7 @@ class TheaterFace implements Source, Closable {
     return watchResource(this.#context, name, isJsonObject(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: JsonObject): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string): Promise<readonly string[]> {
     const { stage, limits } = this.#context;
     const [list] = splitRef(ref);
     return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];

@@ -46,10 +46,10 @@ export class Subscriptions {
     let hasEnded = false;
     const undo = await this.#stage.follow(actor, {
       event: (event: TheaterEvent) => {
-        if (interest.events) delayed.push({ type: "ActorEvent", id: actor, event });
+        if (interest.events) delayed.push(() => ({ type: "ActorEvent", id: actor, event }));
       },
       ended: (end: ActorEnd) => {
-        for (const push of endPushes(actor, end, interest)) delayed.push(push);
+        for (const push of endPushes(actor, end, interest)) delayed.push(() => push);
         // A failed actor may be restarted; one that ended reports nothing more.
         if (end.how === "error") return;
         hasEnded = true;

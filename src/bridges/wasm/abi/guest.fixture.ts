@@ -3,7 +3,7 @@ import type { ExportName, ImportName } from "../component/world.ts";
 import { compile, type CoreModule } from "./webassembly.ts";
 import { Instance } from "./instance.ts";
 import { type LocalCall, runCall, type AnswerImport } from "./run-call.ts";
-import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./core-module.fixture.ts";
+import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./runnable-module.fixture.ts";
 
 const i32 = (count: number): readonly ValueType[] => Array.from({ length: count }, () => "i32");
 

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { capMemory } from "../component/memory-limits.ts";
 import { readComponent } from "../component/read-component.ts";
 import type { WitValue } from "../wit.ts";
-import { op, type TestFunction } from "./core-module.fixture.ts";
+import { op, type TestFunction } from "./runnable-module.fixture.ts";
 import { guest, put, RESULT, run, SEND, send, state, type TestGuest } from "./guest.fixture.ts";
 import { compile } from "./webassembly.ts";
 import { Instance } from "./instance.ts";

@@ -16,7 +16,7 @@ export interface CompiledExport {
 }
 
 /** A function that the guest imports, compiled. */
-export interface CompiledImport {
+interface CompiledImport {
   /** Its type is a WIT result, so the guest can receive an error. */
   readonly fallible: boolean;
   /** Reads its arguments. Also checks the pointer for its result, before the host acts. */

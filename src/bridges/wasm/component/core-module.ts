@@ -2,7 +2,7 @@
 import { WasmError } from "../wasm-error.ts";
 import { ByteReader, MODULE, preamble, type Section, sections } from "./reader.ts";
 
-export type CoreValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
+type CoreValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
 
 export interface CoreSignature {
   readonly params: readonly CoreValueType[];

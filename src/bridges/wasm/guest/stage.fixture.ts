@@ -52,7 +52,7 @@ export type Script = Partial<
 /** Thrown by a script: the sandbox retries the call, as when a neighbour was killed. */
 export class RetryCall extends Error {}
 
-export class ScriptedSandbox implements Sandbox {
+class ScriptedSandbox implements Sandbox {
   readonly measures = { instances: 0, workers: 0, killed: 0, started: 0 };
   readonly forgotten: string[] = [];
   readonly ran: string[] = [];

@@ -11,7 +11,7 @@ import type { GuestOutcome } from "../sandbox.ts";
 const SHUTDOWN = "shutdown";
 const MAX_MESSAGE = 4_096;
 
-export interface FinishedCall {
+interface FinishedCall {
   readonly delivery: Delivery;
   readonly exportCall: ExportCall;
   readonly program: Program;

@@ -198,7 +198,7 @@ const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 
 /** Reads files in one directory. Neither `..`, absolute paths nor symbolic links lead outside. */
-export class ManifestDirectory {
+class ManifestDirectory {
   readonly #directory: string | undefined;
   readonly #closed: readonly string[];
 

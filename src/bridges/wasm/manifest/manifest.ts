@@ -37,7 +37,7 @@ export interface Manifest {
   readonly text: string;
 }
 
-export type ManifestCode =
+type ManifestCode =
   /** Its content is invalid: no TOML, a key of the wrong type, an unknown handler. */
   | "BAD_MANIFEST"
   /** It, or something it names, does not exist. */

@@ -105,7 +105,7 @@ function describeKind(value: TomlValue): string {
 }
 
 /** Keys and array indices. */
-export type TomlPath = readonly (string | number)[];
+type TomlPath = readonly (string | number)[];
 
 /**
  * The position of a key in TOML text that was parsed before: the parser returns values without positions. For a missing key,

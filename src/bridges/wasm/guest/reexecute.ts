@@ -19,7 +19,7 @@ import { isList, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
 import { messageOf } from "../wasm-error.ts";
 import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";
-import type { Program } from "./program-cache.ts";
+import { callOf } from "./program-cache.ts";
 import { type GuestRecord, readRecord } from "./call-record.ts";
 
 export interface GuestReexecution {
@@ -110,8 +110,7 @@ async function rerun(runtime: GuestRuntime, event: string, { record, message, be
   const get = (digest: Digest): Promise<Uint8Array | undefined> => programs.contents.get(digest);
   const { manifest, component, origin } = before;
   for (const digest of [manifest, component, before.state]) if (digest !== null && !(await programs.contents.has(digest))) return undefined;
-  const program: Program = await programs.program(manifest, component, origin);
-  const { environment, random } = program.manifest.grants;
+  const program = await programs.program(manifest, component, origin);
   const did = await Promise.all(
     record.did.map(async (call) => ({ name: call.name, args: call.args, result: await loadValue(call.result, get) })),
   );
@@ -119,19 +118,16 @@ async function rerun(runtime: GuestRuntime, event: string, { record, message, be
   const guest = `again ${event}`;
   try {
     const outcome = await options.sandbox.run({
+      ...callOf(program),
       guest,
-      component: program.component,
       export: record.export,
       state: before.state === null ? undefined : await programs.state(before.state),
       params: await Promise.all(record.params.map((value) => loadValue(value, get))),
       at: message.at,
       seed: message.seed,
       variables: recordedVariables(did),
-      listVariables: environment?.listAll ?? false,
-      ...omitUndefined({ random }),
       outstanding: message.action === "request" ? [...before.outstanding, message.id] : before.outstanding,
       children: Object.keys(childrenOf(before, message)),
-      limits: program.limits,
       host: () => host.reset(),
       signal: new AbortController().signal,
     });

@@ -1,6 +1,5 @@
 // Owns: calling an export of a guest, from the message to the turn, also if the call is interrupted. Does not own: the turn (turn-of-call.ts).
 import { type ActorId, type Context, isJsonObject, isList, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
-import { omitUndefined } from "../../../core/contract/internal.ts";
 import { RequestCache } from "../host/call-effects.ts";
 import type { CallEnvironment, Put } from "../host/call-environment.ts";
 import { CallHost } from "../host/call-host.ts";
@@ -8,7 +7,7 @@ import { type GuestState, isGuestId, isGuestState, MAX_CHILDREN } from "../guest
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";
 import { messageOf } from "../wasm-error.ts";
-import type { ProgramCache, Program } from "./program-cache.ts";
+import { callOf, type Program, type ProgramCache } from "./program-cache.ts";
 import { prepare } from "./prepare.ts";
 import { recordCall } from "./call-record.ts";
 import {
@@ -74,7 +73,7 @@ async function callExport(
     const peers = await runtime.peers.check(delivery, exportCall.state.channels);
     const children = await unlistedChildren(runtime, delivery, exportCall.state);
     const from = options.clock.now();
-    const outcome = await options.sandbox.run(callOf(environment, exportCall, program, state, () => newHost(environment, hosts)));
+    const outcome = await options.sandbox.run(guestCall(environment, exportCall, program, state, () => newHost(environment, hosts)));
     instances.recordDuration(delivery.self, delivery.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
     const { effects } = hosts.get(outcome.host) ?? newHost(environment, hosts);
     // Listed from the next call on: this call must be repeatable from the state before it.
@@ -133,29 +132,24 @@ function environmentOf(
   };
 }
 
-function callOf(
+function guestCall(
   of: CallEnvironment,
   exportCall: ExportCall,
   program: Program,
   state: Uint8Array | undefined,
   host: () => GuestHost,
 ): GuestCall {
-  const { component, limits, variables, manifest } = program;
-  const { environment, random } = manifest.grants;
   return {
+    ...callOf(program),
     guest: of.message.to,
-    component,
     export: exportCall.export,
     state,
     params: exportCall.params,
     at: of.message.at,
     seed: of.message.seed,
-    variables,
-    listVariables: environment?.listAll ?? false,
-    ...omitUndefined({ random }),
+    variables: program.variables,
     outstanding: of.outstanding,
     children: Object.keys(of.state.children),
-    limits,
     host,
     signal: of.context.signal,
   };

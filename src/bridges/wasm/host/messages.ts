@@ -33,13 +33,6 @@ function addSend({ effects }: ImportContext, outgoing: Outgoing): void {
   effects.sends.push(outgoing);
 }
 
-/** Notifies the other end: an actor by a message, a client outside by the announced event. */
-function notifyEnd(host: ImportContext, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
-  const args: Json = { channel, ...what };
-  if ("actor" in end) addSend(host, { to: end.actor, action: "data" in what ? "channel-message" : "channel-close", args });
-  else host.effects.emits.push("data" in what ? args : { channel, closed: what.why });
-}
-
 function openEndOf({ environment, effects }: ImportContext, channel: string): ChannelEnd {
   const end = effects.closed.has(channel) ? undefined : (effects.opened.get(channel) ?? getOwn(environment.state.channels, channel));
   if (end === undefined || ("host" in end && end.host !== environment.process))
@@ -104,12 +97,18 @@ async function openChannel(host: ImportContext, [name, initial]: Parameters<Impo
 async function sendOnChannel(host: ImportContext, [given, data]: Parameters<Import>[1]): Promise<ImportResult> {
   const channel = asText(given);
   const end = openEndOf(host, channel);
-  if ("actor" in end && !(await isAlive(host.environment.engine, end.actor))) {
+  const args = { channel, data: base64(asBytes(data)) };
+  if ("host" in end) {
+    // A client outside hears of it by the announced event.
+    host.effects.emits.push(args);
+    return { result: ok() };
+  }
+  if (!(await isAlive(host.environment.engine, end.actor))) {
     host.effects.closed.add(channel);
     throw new Error(`The channel ${channel} is closed: ${end.actor} has stopped.`);
   }
-  if ("actor" in end) await refusePaused(host, end.actor);
-  notifyEnd(host, end, channel, { data: base64(asBytes(data)) });
+  await refusePaused(host, end.actor);
+  addSend(host, { to: end.actor, action: "channel-message", args });
   return { result: ok() };
 }
 
@@ -134,7 +133,10 @@ export const messages: Readonly<Record<string, Import>> = {
   "send-on-channel": sendOnChannel,
   "close-channel"(host, [given]) {
     const channel = asText(given);
-    notifyEnd(host, openEndOf(host, channel), channel, { why: "the other end closed it" });
+    const end = openEndOf(host, channel);
+    const why = "the other end closed it";
+    if ("actor" in end) addSend(host, { to: end.actor, action: "channel-close", args: { channel, why } });
+    else host.effects.emits.push({ channel, closed: why });
     host.effects.closed.add(channel);
     return { result: ok() };
   },

@@ -16,7 +16,7 @@ import {
 } from "../../core/contract/index.ts";
 import { OBJECT, omitUndefined, TEXT } from "../../core/contract/internal.ts";
 import { guestKind } from "./guest/behaviour.ts";
-import { ChannelPeers, staleChannels, closeMessage } from "./guest/channel-peers.ts";
+import { ChannelPeers, closeStale, staleChannels } from "./guest/channel-peers.ts";
 import { ProgramCache } from "./guest/program-cache.ts";
 import { liveContents } from "./guest/live-contents.ts";
 import { type GuestMeasures, InstanceTracker } from "./guest/instance-tracker.ts";
@@ -162,7 +162,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
       return { manifest, limits: limitsOf(manifest, options) };
     },
     stale: (id, { channels }) =>
-      staleChannels(channels, { process: runtime.process, stopped: NONE }).map((channel) => closeMessage(id, channel)),
+      staleChannels(channels, { process: runtime.process, stopped: NONE }).map((channel) => closeStale(id, channel)),
     reexecute: (id) => reexecuteGuest(runtime, id),
     live: () => liveContents(runtime),
     contents,

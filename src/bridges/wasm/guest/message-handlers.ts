@@ -16,6 +16,7 @@ import {
   type GuestRuntime,
   textArgument,
 } from "./guest-runtime.ts";
+import { closeMessage } from "./channel-peers.ts";
 import { runGuest } from "./run-guest.ts";
 
 const NO_DATA = refusal("INVALID", "The message has no data: give bytes as base64.");
@@ -145,7 +146,7 @@ export const channelCheck: Handler = (runtime, delivery) => {
   if (channel === undefined || from === undefined) return channelNotFound(channel);
   if (channelOfSender(delivery) !== undefined) return {};
   runtime.peers.markInterrupted(channel);
-  return { send: [{ to: from, action: "channel-close", args: { channel, why: "its opener was cut short" } }] };
+  return { send: [closeMessage(from, channel, "its opener was cut short")] };
 };
 
 // ── children ─────────────────────────────────────────────────────────────────

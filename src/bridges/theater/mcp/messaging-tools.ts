@@ -91,7 +91,7 @@ const openChannel = defineTool(
     const initial = optionalBytes(args, "initial_message", limits.messageBytes) ?? NO_BYTES;
     const actor = await resolveActorId(stage, requiredText(args, "actor_id"));
     const { id, greeting } = await channels.open(viewer, actor, initial, signal);
-    return { channel_id: id, actor_id: actor, ...(greeting === undefined ? {} : { message: encodeBase64(greeting) }) };
+    return { channel_id: id, actor_id: actor, ...omitUndefined({ message: greeting && encodeBase64(greeting) }) };
   },
 );
 

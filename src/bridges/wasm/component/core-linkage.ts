@@ -117,7 +117,7 @@ function findLowered(main: ModuleInstance, { module, field }: CoreImport, fixups
 }
 
 /**
- * Finds the imports of Theater among those of the main module. `uses` receives the canonical options of each, `other` every
+ * Finds the imports of Theater among those of the main module. `onOptions` receives the canonical options of each, `onOtherImport` every
  * import that is not of Theater.
  */
 export function theaterImportsOf(

@@ -163,7 +163,7 @@ interface SectionRules {
   readonly memories: (body: ByteReader) => readonly number[];
 }
 
-function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffer> {
+function rewrite(module: Uint8Array, rules: SectionRules): Uint8Array<ArrayBuffer> {
   const types: CoreSignature[] = [];
   const pieces: Uint8Array[] = [];
   let copied = 0;
@@ -173,9 +173,9 @@ function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffe
   };
   for (const { id, from, to, body } of coreSections(module)) {
     if (id === SECTION.types) for (let left = body.count(); left > 0; left -= 1) types.push(readCoreFunctionType(body));
-    else if (id === SECTION.imports) parts.imports(body);
+    else if (id === SECTION.imports) rules.imports(body);
     else if (id === SECTION.tables) replace(from, to, encodeSection(id, cappedTables(body)));
-    else if (id === SECTION.memories) replace(from, to, encodeSection(id, parts.memories(body)));
+    else if (id === SECTION.memories) replace(from, to, encodeSection(id, rules.memories(body)));
     else if (id === SECTION.globals) globalBytes(body);
     else if (id === SECTION.tags) checkTags(body, types);
     else body.rest();

@@ -175,9 +175,7 @@ function decodeUtf8(bytes: Uint8Array, given: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new ManifestError("BAD_MANIFEST", `${quotedReference(given)} is no text in UTF-8. A manifest is TOML.`, undefined, {
-      cause: error,
-    });
+    throw new ManifestError("BAD_MANIFEST", `${quotedReference(given)} is no text in UTF-8. A manifest is TOML.`, { cause: error });
   }
 }
 
@@ -185,14 +183,9 @@ const LONGEST_PATH = 4_096;
 
 /** Used for files that are outside, missing or unreadable alike, so a caller learns nothing about other files. */
 const notFound = (path: string, cause?: unknown): ManifestError =>
-  new ManifestError(
-    "NOT_FOUND",
-    `${quotedReference(path)} is no file below the manifests directory. Check its name, or put it there.`,
-    undefined,
-    {
-      cause,
-    },
-  );
+  new ManifestError("NOT_FOUND", `${quotedReference(path)} is no file below the manifests directory. Check its name, or put it there.`, {
+    cause,
+  });
 
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
@@ -239,7 +232,7 @@ class ManifestDirectory {
     try {
       return await realpath(resolve(root, dirname(from), path));
     } catch (error) {
-      throw new ManifestError("NOT_FOUND", `There is no directory ${quotedReference(path)}. Make it first.`, undefined, { cause: error });
+      throw new ManifestError("NOT_FOUND", `There is no directory ${quotedReference(path)}. Make it first.`, { cause: error });
     }
   }
 
@@ -252,14 +245,9 @@ class ManifestDirectory {
     try {
       return await realpath(this.#directory);
     } catch (error) {
-      throw new ManifestError(
-        "NOT_FOUND",
-        "The directory of manifests is not there. Make it, or name another with --manifests.",
-        undefined,
-        {
-          cause: error,
-        },
-      );
+      throw new ManifestError("NOT_FOUND", "The directory of manifests is not there. Make it, or name another with --manifests.", {
+        cause: error,
+      });
     }
   }
 

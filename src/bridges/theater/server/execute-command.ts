@@ -108,13 +108,8 @@ const chainEvents = async (
 
 async function subscribeClient(id: string, client: Client, { subscriptions }: ServerContext): Promise<CommandResult> {
   subscriptions.reserve(client);
-  try {
-    const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
-    return { answer: { type: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
-  } catch (error) {
-    subscriptions.release(client);
-    throw error;
-  }
+  const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
+  return { answer: { type: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
 }
 
 /** All actors at once, since the protocol has no pages. */
@@ -173,7 +168,6 @@ async function startActor(command: StartCommand, client: Client, context: Server
   const interest = { events: subscribe, end: parent };
   // The actor was started as requested: that it may have ended since is not an error.
   const subscription = await subscriptions.follow(client, id, interest).catch((error: unknown) => {
-    subscriptions.release(client);
     context.log?.("warning", {
       event: "follow-failed",
       transport: "theater",

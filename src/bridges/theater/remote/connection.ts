@@ -88,6 +88,27 @@ export interface ConnectionEvents {
   ended(): void;
 }
 
+/** Buffers the pushes that come before whoever takes them is ready. */
+export class PushBuffer {
+  readonly #limit: number;
+  readonly #buffered: Push[] = [];
+  #take: ((push: Push) => void) | undefined;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(push: Push): void {
+    if (this.#take !== undefined) this.#take(push);
+    else if (this.#buffered.length < this.#limit) this.#buffered.push(push);
+  }
+
+  release(take: (push: Push) => void): void {
+    this.#take = take;
+    for (const push of this.#buffered.splice(0)) take(push);
+  }
+}
+
 export interface SendOptions {
   /** How long to wait for the reply. Default: `replyMs`. */
   readonly limitMs?: number | undefined;

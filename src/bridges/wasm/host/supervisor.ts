@@ -88,7 +88,7 @@ function childOf({ environment, effects }: ImportContext, uid: string): ActorId 
   return id;
 }
 
-async function stop(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const stopChild: Import = async (host, [given]) => {
   const uid = asText(given);
   const id = childOf(host, uid);
   const { engine, message } = host.environment;
@@ -101,17 +101,17 @@ async function stop(host: ImportContext, given: WitValue): Promise<ImportResult>
   });
   host.effects.stopped.add(uid);
   return { result: ok(), lasting: true };
-}
+};
 
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "NO_ACTOR";
 
-async function restart(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const restartChild: Import = async (host, [given]) => {
   const to = childOf(host, asText(given));
   unwrapGuestReply(await host.environment.context.call({ to, action: "resume", args: {} }));
   return { result: ok(), lasting: true };
-}
+};
 
-async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const getChildState: Import = async (host, [given]) => {
   const id = childOf(host, asText(given));
   const now = await host.environment.engine.read(id);
   if (now === undefined || !isGuestId(id)) throw new Error(`${id} has no state: it has not begun.`);
@@ -121,9 +121,9 @@ async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResu
   const bytes = await host.environment.options.contents.get(digest);
   if (bytes === undefined) throw new Error(`The state of ${id} is not kept any more: restore the content store from a copy.`);
   return { result: ok(bytes) };
-}
+};
 
-async function eventsOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const getChildEvents: Import = async (host, [given]) => {
   const { childEvents, limits } = host.environment.options;
   const id = childOf(host, asText(given));
   if (childEvents === undefined) throw new Error("Events of children are not offered here: ask the child itself.");
@@ -135,7 +135,7 @@ async function eventsOf(host: ImportContext, given: WitValue): Promise<ImportRes
     newest.push(toWitEvent(event));
   }
   return { result: ok(newest.toReversed()) };
-}
+};
 
 const toWitEvent = ({ hash, parentHash, eventType, data, timestamp }: ChildEvent): WitValue => ({
   hash,
@@ -148,8 +148,8 @@ const toWitEvent = ({ hash, parentHash, eventType, data, timestamp }: ChildEvent
 export const supervisor: Readonly<Record<string, Import>> = {
   spawn: (host, [manifest, state]) => spawnChild(host, asText(manifest), asOptionalBytes(state), false),
   resume: (host, [manifest, state]) => spawnChild(host, asText(manifest), asOptionalBytes(state), true),
-  "stop-child": (host, [child]) => stop(host, child),
-  "restart-child": (host, [child]) => restart(host, child),
-  "get-child-state": (host, [child]) => stateOf(host, child),
-  "get-child-events": (host, [child]) => eventsOf(host, child),
+  "stop-child": stopChild,
+  "restart-child": restartChild,
+  "get-child-state": getChildState,
+  "get-child-events": getChildEvents,
 };

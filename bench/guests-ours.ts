@@ -42,7 +42,7 @@ const guest = (run: (call: LocalCall) => Promise<CallOutcome | Ending>) => ({
 export const alone = (component: Component) => {
   const module = compile(component.module);
   return async () => {
-    const instance = Instance.create(module, component);
+    const instance = new Instance(module, component);
     const made = guest((call) => runCall(instance, call, wait));
     await made.init();
     return made;

@@ -4,6 +4,10 @@ import { type ActorId, type Digest, isJsonObject } from "../../core/contract/ind
 /** The kind of all guests. */
 export const GUEST = "guest";
 
+export const isGuestId = (id: unknown): id is `${typeof GUEST}/${string}` => typeof id === "string" && id.startsWith(`${GUEST}/`);
+
+export const isDigest = (value: unknown): value is Digest => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
+
 /** Of one guest. */
 export const MAX_CHILDREN = 1_000;
 /** Of one guest, open at the same time. */

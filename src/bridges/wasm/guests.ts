@@ -14,9 +14,9 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { TEXT, OBJECT } from "../../core/contract/internal.ts";
+import { OBJECT, omitUndefined, TEXT } from "../../core/contract/internal.ts";
 import { guestKind } from "./guest/behaviour.ts";
-import { ChannelPeers, staleChannels, closeMessage } from "./guest/channel-peers.ts";
+import { ChannelPeers, closeStale, staleChannels } from "./guest/channel-peers.ts";
 import { ProgramCache } from "./guest/program-cache.ts";
 import { liveContents } from "./guest/live-contents.ts";
 import { type GuestMeasures, InstanceTracker } from "./guest/instance-tracker.ts";
@@ -108,7 +108,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
         ? manifests
         : new ManifestFinder({
             contents,
-            ...(manifests === undefined ? {} : { directory: manifests }),
+            ...omitUndefined({ directory: manifests }),
             ...(more.directory === undefined ? {} : { closed: [more.directory] }),
           }),
   };
@@ -120,10 +120,9 @@ export function createGuests(house: GuestHouseOptions): Guests {
     if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
     return attached;
   };
-  const programs = new ProgramCache(options);
   const runtime: GuestRuntime = {
     options,
-    programs: programs,
+    programs: new ProgramCache(options),
     process: options.entropy.uuid(),
     instances: new InstanceTracker(options.sandbox),
     peers: new ChannelPeers(engine),
@@ -140,7 +139,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
       isRunning = !readsOnly;
       if (isRunning) attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
-        programs.recent.onCommitted(id, seq);
+        runtime.programs.recent.onCommitted(id, seq);
         if (status !== "stopped") return;
         runtime.instances.onStopped(id);
         void runtime.peers.onStopped(id);
@@ -154,8 +153,8 @@ export function createGuests(house: GuestHouseOptions): Guests {
       };
     },
     measured: (id) => runtime.instances.measured(id),
-    prepare: (start) => prepare(options, programs, start),
-    component: (reference, guest) => replacement(options, programs, reference, guest),
+    prepare: (start) => prepare(runtime, start),
+    component: (reference, guest) => replacement(runtime, reference, guest),
     async manifest(guest) {
       const text = await contents.get(guest.manifest);
       if (text === undefined) return undefined;
@@ -163,7 +162,7 @@ export function createGuests(house: GuestHouseOptions): Guests {
       return { manifest, limits: limitsOf(manifest, options) };
     },
     stale: (id, { channels }) =>
-      staleChannels(channels, { process: runtime.process, stopped: NONE }).map((channel) => closeMessage(id, channel)),
+      staleChannels(channels, { process: runtime.process, stopped: NONE }).map((channel) => closeStale(id, channel)),
     reexecute: (id) => reexecuteGuest(runtime, id),
     live: () => liveContents(runtime),
     contents,

@@ -30,10 +30,14 @@ export interface GuestHost {
    * Called for imports that are not answered in the worker. Returns the import's result, `{ ok }` or `{ err }` if its type is a
    * WIT result. If it throws, the guest receives `{ err }` with the message; an import without a WIT result traps.
    */
-  call(
-    name: ImportName,
-    args: readonly WitValue[],
-  ): Promise<{ readonly result: WitValue; /** It had an external effect that cannot be undone. */ readonly lasting?: boolean }>;
+  call(name: ImportName, args: readonly WitValue[]): Promise<ImportResult>;
+}
+
+/** The result of an import. */
+export interface ImportResult {
+  readonly result: WitValue;
+  /** It had an external effect that cannot be undone. */
+  readonly lasting?: boolean;
 }
 
 /** One call into a guest, for a sandbox to run. */

@@ -1,5 +1,5 @@
 // Owns: WIT values as JSON in events; large parts go to the content store. Does not own: the record of a call (guest/call-record.ts).
-import { type ContentStore, type Digest, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type ContentStore, type Digest, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { base64 } from "./host/values.ts";
 import type { WitValue } from "./wit.ts";
 
@@ -21,7 +21,6 @@ export class MissingContent extends Error {
 }
 
 const isBytes = (value: WitValue): value is Uint8Array => value instanceof Uint8Array;
-const isList = (value: WitValue | Json): value is readonly never[] => Array.isArray(value);
 
 function collectLarge(value: WitValue, into: Set<Uint8Array>): void {
   if (isBytes(value)) {
@@ -67,7 +66,7 @@ export async function storeText(text: string, put: Put): Promise<{ readonly kept
 export async function loadValue(json: Json, get: ContentStore["get"]): Promise<WitValue> {
   if (json === null) return undefined;
   if (typeof json !== "object") return json;
-  if (isList(json)) return Promise.all(json.map((part: Json) => loadValue(part, get)));
+  if (isList(json)) return Promise.all(json.map((part) => loadValue(part, get)));
   if (!isJsonObject(json)) throw notStored();
   const { bytes, digest, kept: stored, u64, f64, record } = json;
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));

@@ -1,4 +1,4 @@
-// Owns: the error for components that are refused, and quoting untrusted text in messages.
+// Owns: the error for components that are refused, quoting untrusted text in messages, and the message of whatever was thrown.
 export type WasmCode =
   /** Not a component, damaged, or larger than the reader's limits. */
   | "BAD_COMPONENT"
@@ -26,3 +26,5 @@ export function quoted(text: string): string {
   const short = text.length > 120 ? `${text.slice(0, 120)}…` : text;
   return JSON.stringify(short.toWellFormed());
 }
+
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

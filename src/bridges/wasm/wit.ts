@@ -47,6 +47,11 @@ export type WitValue =
   | readonly WitValue[]
   | { readonly [name: string]: WitValue };
 
+export const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
+
+export const isRecord = (value: WitValue): value is Readonly<Record<string, WitValue>> =>
+  typeof value === "object" && !isList(value) && !(value instanceof Uint8Array);
+
 /** The type of a value in any component. `parts` holds its fields, cases or elements, in order. */
 export interface TypeShape {
   /** The WIT keyword: `u32`, `list`, `record`. Any text for a type that Theater's world does not use and that has no parts. */

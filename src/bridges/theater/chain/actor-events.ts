@@ -10,21 +10,10 @@ import {
   type Json,
   type JsonObject,
 } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import { type Printable, printJson } from "../wire/wire-json.ts";
-import {
-  ENVIRONMENT,
-  FILESYSTEM,
-  type HostCallEvents,
-  type HostInterface,
-  HTTP_CLIENT,
-  MESSAGES,
-  RANDOM,
-  RUNTIME,
-  STORE,
-  SUPERVISOR,
-  TIMING,
-} from "./host-functions.ts";
+import { HOST_FUNCTIONS, type HostCallEvents } from "./host-functions.ts";
 import type { UnlinkedEvent } from "./link.ts";
 import { fieldOf, MAX_STATE_BYTES, MAX_VALUE_BYTES, printWit, RecordedValues, textOf } from "./recorded-values.ts";
 
@@ -70,18 +59,6 @@ export const logEvent = (message: string): UnlinkedEvent => ({
   description: message,
 });
 
-const INTERFACES: Readonly<Record<string, HostInterface>> = {
-  runtime: RUNTIME,
-  "message-server-host": MESSAGES,
-  supervisor: SUPERVISOR,
-  store: STORE,
-  timing: TIMING,
-  random: RANDOM,
-  environment: ENVIRONMENT,
-  filesystem: FILESYSTEM,
-  "http-client": HTTP_CLIENT,
-};
-
 /** A host function that is not in the tables. */
 const unknownFunction = (name: string): HostCallEvents => ({ family: "Runtime", called: { Log: { level: "debug", message: name } } });
 
@@ -89,27 +66,18 @@ const unknownFunction = (name: string): HostCallEvents => ({ family: "Runtime", 
 export function hostEvents(name: string, args: readonly WitValue[], result: WitValue, at: number): readonly UnlinkedEvent[] {
   const [interfaceName = "", functionName = ""] = name.split(".", 2);
   const eventType = `theater:simple/${interfaceName}/${functionName}`;
-  const functions = Object.hasOwn(INTERFACES, interfaceName) ? INTERFACES[interfaceName] : undefined;
-  const describe = functions !== undefined && Object.hasOwn(functions, functionName) ? functions[functionName] : undefined;
+  const describe = getOwn(getOwn(HOST_FUNCTIONS, interfaceName), functionName);
   const err = fieldOf(result, "err");
   const error = err === undefined ? undefined : textOf(err);
   const ok = fieldOf(result, "ok") ?? (isResult(result) ? undefined : result);
   const described = describe?.({ args, ok, error, at }) ?? unknownFunction(name);
   const outcome = error === undefined ? described.returned : (described.failed ?? described.returned);
-  return [
-    ...(described.called === undefined
-      ? []
-      : [{ eventType, data: { [described.family]: described.called }, description: callDescription(name, args) }]),
-    ...(outcome === undefined
-      ? []
-      : [
-          {
-            eventType,
-            data: { [described.family]: outcome },
-            description: error === undefined ? `${name} succeeded` : `${name} failed: ${shortened(error)}`,
-          },
-        ]),
-  ];
+  const events: UnlinkedEvent[] = [];
+  const add = (content: Printable, description: string): void =>
+    void events.push({ eventType, data: { [described.family]: content }, description });
+  if (described.called !== undefined) add(described.called, callDescription(name, args));
+  if (outcome !== undefined) add(outcome, error === undefined ? `${name} succeeded` : `${name} failed: ${shortened(error)}`);
+  return events;
 }
 
 const isResult = (value: WitValue): boolean => typeof value === "object" && value !== null && ("ok" in value || "err" in value);
@@ -125,9 +93,6 @@ function callDescription(name: string, [first]: readonly WitValue[]): string {
 
 type Get = ContentStore["get"];
 
-const MAX_JSON_BYTES = 2 ** 31;
-
-const jsonBytes = (value: Printable): Uint8Array => printJson(value, MAX_JSON_BYTES);
 const listField = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 const textField = (bag: JsonObject, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 
@@ -140,7 +105,7 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
   const name = `theater:simple/${exported}`;
   const recorded = new RecordedValues(get);
   const params = await recorded.values(listField(call["params"]));
-  const callEvent = wasmCall(name, jsonBytes(params.map(printWit)), recorded.note());
+  const callEvent = wasmCall(name, printJson(params.map(printWit)), recorded.note());
   const eventsOfHostCalls: UnlinkedEvent[] = [];
   for (const one of listField(record["did"])) eventsOfHostCalls.push(...(await hostCallEvents(one, header.at, recorded)));
   return [
@@ -186,7 +151,7 @@ function guestResult(
   { bytes, missing }: RecordedState,
 ): UnlinkedEvent {
   const returned = RETURNING.has(exported) ? [printWit(back)] : null;
-  return wasmResult(name, bytes, jsonBytes(returned), [missing, omitted].filter((one) => one !== undefined).join("; ") || undefined);
+  return wasmResult(name, bytes, printJson(returned), joinReasons(missing, omitted));
 }
 
 async function recordedState(state: Json | undefined, get: Get): Promise<RecordedState> {

@@ -1,5 +1,5 @@
 // Owns: the cache of the newest events of chains, and pages of a chain. Does not own: the projection (projector.ts).
-import type { ContentStore, Engine, Snapshot } from "../../../core/contract/index.ts";
+import { type ContentStore, type Engine, Queues, type Snapshot } from "../../../core/contract/index.ts";
 import { type ChainPage, type EventQuery, StageError, type TheaterEvent } from "../stage.ts";
 import { hexOf } from "../wire/events.ts";
 import { byteListLength } from "../wire/wire-json.ts";
@@ -20,6 +20,7 @@ export class ChainTails {
   readonly #get: ContentStore["get"];
   /** By the actor's uid: an id is used again after its actor was pruned. Least recently used first. */
   readonly #tails = new Map<string, ChainTail>();
+  readonly #reads = new Queues<string>();
 
   constructor(engine: Pick<Engine, "history">, get: ContentStore["get"]) {
     this.#engine = engine;
@@ -35,7 +36,8 @@ export class ChainTails {
       if (this.#tails.size <= MAX_CHAINS) break;
       this.#tails.delete(oldest);
     }
-    return tail.newest((seq) => this.#engine.history(id, seq));
+    // One reader at a time, since a projector takes events in order. After a failed read, the next one continues where it stopped.
+    return this.#reads.run(uid, () => tail.newest((seq) => this.#engine.history(id, seq)));
   }
 }
 
@@ -43,23 +45,14 @@ class ChainTail {
   readonly #projector: Projector;
   readonly #events: TheaterEvent[] = [];
   #bytes = 0;
-  #reading: Promise<void> = Promise.resolve();
 
   constructor(projector: Projector) {
     this.#projector = projector;
   }
 
-  /** One reader at a time, since a projector takes events in order. */
   async newest(after: (seq: number) => ReturnType<Engine["history"]>): Promise<readonly TheaterEvent[]> {
-    const read = this.#reading.then(() => this.#readMore(after));
-    // After a failed read, the next one continues where it stopped.
-    this.#reading = read.catch(() => undefined);
-    await read;
-    return Array.from(this.#events);
-  }
-
-  async #readMore(after: (seq: number) => ReturnType<Engine["history"]>): Promise<void> {
     for await (const event of after(this.#projector.seq)) for (const projected of await this.#projector.next(event)) this.#add(projected);
+    return Array.from(this.#events);
   }
 
   #add(event: TheaterEvent): void {

@@ -25,11 +25,11 @@ interface HostCall {
 }
 
 /** By the import's function name. */
-export type HostInterface = Readonly<Record<string, (call: HostCall) => HostCallEvents>>;
+type HostInterface = Readonly<Record<string, (call: HostCall) => HostCallEvents>>;
 
 const RUNTIME_FAMILY = "Runtime";
 
-export const RUNTIME: HostInterface = {
+const RUNTIME: HostInterface = {
   log: ({ args: [message] }) => ({ family: RUNTIME_FAMILY, called: { Log: { level: "info", message: textOf(message) } } }),
   "get-state": () => ({
     family: RUNTIME_FAMILY,
@@ -46,7 +46,7 @@ export const RUNTIME: HostInterface = {
   }),
 };
 
-export const TIMING: HostInterface = {
+const TIMING: HostInterface = {
   now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, returned: { NowResult: { timestamp: numberOf(ok) } } }),
   sleep: ({ args: [duration], error }) => ({
     family: "Timing",
@@ -63,7 +63,7 @@ export const TIMING: HostInterface = {
 };
 
 /** In this family the case is a field. */
-export const RANDOM: HostInterface = {
+const RANDOM: HostInterface = {
   "random-bytes": ({ args: [size], error }) => ({
     family: "Random",
     called: { type: "random_bytes_call", requested_size: numberOf(size) },
@@ -96,7 +96,7 @@ const messageFailure = (operation: string, recipient: string | null, message: st
 const MESSAGE_FAMILY = "Message";
 const BINARY = "binary";
 
-export const MESSAGES: HostInterface = {
+const MESSAGES: HostInterface = {
   send: ({ args: [to, data], error }) => ({
     family: MESSAGE_FAMILY,
     called: { SendMessageCall: { recipient: textOf(to), message_type: BINARY, data: bytesOf(data) } },
@@ -151,7 +151,7 @@ const supervisorFailure = (operation: string, child: string | null, message: str
 });
 const SUPERVISOR_FAMILY = "Supervisor";
 
-export const SUPERVISOR: HostInterface = {
+const SUPERVISOR: HostInterface = {
   spawn: ({ args: [manifest], ok, error }) => ({
     family: SUPERVISOR_FAMILY,
     called: { SpawnChildCall: { manifest_path: textOf(manifest) } },
@@ -221,7 +221,7 @@ const storeFunction =
 const storeField = ({ store_id }: Fields): Fields => ({ store_id: store_id ?? "" });
 const labelFields = ({ store_id, label }: Fields): Fields => ({ store_id: store_id ?? "", label: label ?? "" });
 
-export const STORE: HostInterface = {
+const STORE: HostInterface = {
   new: ({ ok, error }) => ({
     family: "Store",
     called: { NewStoreCall: {} },
@@ -324,7 +324,7 @@ function commandResult(result: WitValue): Printable {
   };
 }
 
-export const FILESYSTEM: HostInterface = {
+const FILESYSTEM: HostInterface = {
   "read-file": ({ args: [path], ok, error }) => ({
     family: FILESYSTEM_FAMILY,
     called: { FileReadCall: { path: textOf(path) } },
@@ -356,7 +356,7 @@ export const FILESYSTEM: HostInterface = {
   }),
 };
 
-export const HTTP_CLIENT: HostInterface = {
+const HTTP_CLIENT: HostInterface = {
   "send-http": ({ args: [request], ok, error }) => {
     const url = textOf(fieldOf(request, "uri"));
     return {
@@ -390,8 +390,21 @@ const environmentLookup =
   });
 
 /** This family has one event for each call, and no enum. */
-export const ENVIRONMENT: HostInterface = {
+const ENVIRONMENT: HostInterface = {
   "get-var": environmentLookup("get-var", (ok) => ok !== undefined),
   exists: environmentLookup("exists", booleanOf),
   "list-vars": environmentLookup("list-vars", (ok) => itemsOf(ok).length > 0),
+};
+
+/** By the interface of the import. */
+export const HOST_FUNCTIONS: Readonly<Record<string, HostInterface>> = {
+  runtime: RUNTIME,
+  "message-server-host": MESSAGES,
+  supervisor: SUPERVISOR,
+  store: STORE,
+  timing: TIMING,
+  random: RANDOM,
+  environment: ENVIRONMENT,
+  filesystem: FILESYSTEM,
+  "http-client": HTTP_CLIENT,
 };

@@ -12,8 +12,6 @@ export interface UnlinkedEvent {
   readonly description: string;
 }
 
-// Longer than any event, since what goes into one is bounded where it is made.
-const MAX_JSON_BYTES = 2 ** 31;
 const NO_HASH = new Uint8Array(0);
 
 /** The SHA-1 of the event's compact JSON, keys in order, with an empty hash. The text is never in memory as a whole. */
@@ -25,7 +23,7 @@ export function eventHash(event: Omit<TheaterEvent, "hash">): Uint8Array {
 
 /** Appends an event to the one with the hash `parentHash`. */
 export function link({ eventType, data, description }: UnlinkedEvent, parentHash: Uint8Array | null, timestamp: number): TheaterEvent {
-  const event = { parentHash, eventType, data: new Uint8Array(printJson(data, MAX_JSON_BYTES)), timestamp, description };
+  const event = { parentHash, eventType, data: new Uint8Array(printJson(data)), timestamp, description };
   return { hash: eventHash(event), ...event };
 }
 

@@ -28,7 +28,7 @@ class WorkPacer {
 }
 
 /** An actor's state after an event. Undefined if it is unknown because an earlier body was erased. */
-function stateAfter(before: Json | undefined, body: Body | undefined): Json | undefined {
+export function stateAfter(before: Json | undefined, body: Body | undefined): Json | undefined {
   if (body === undefined) return undefined;
   if (body.state !== undefined) return body.state;
   return body.patch === undefined || before === undefined ? before : apply(before, body.patch);

@@ -13,8 +13,6 @@ export const MAX_VALUE_BYTES = 65_536;
 /** All values that one event of ours refers to. */
 const MAX_EVENT_BYTES = 1_048_576;
 
-const isWitList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
-
 /** Rust's form of WIT names such as `event-type`. */
 const snakeCase = (name: string): string => name.replaceAll("-", "_");
 
@@ -22,7 +20,7 @@ const snakeCase = (name: string): string => name.replaceAll("-", "_");
 export function printWit(value: WitValue): Printable {
   if (value === undefined) return null;
   if (typeof value !== "object" || value instanceof Uint8Array) return value;
-  if (isWitList(value)) return value.map(printWit);
+  if (isList(value)) return value.map(printWit);
   return Object.fromEntries(Object.entries<WitValue>(value).map(([name, part]) => [snakeCase(name), printWit(part)]));
 }
 
@@ -34,9 +32,9 @@ export const bytesOf = (value: WitValue): Uint8Array => (value instanceof Uint8A
 export const bytesOrNull = (value: WitValue): Uint8Array | null => (value instanceof Uint8Array ? value : null);
 export const booleanOf = (value: WitValue): boolean => value === true;
 export const numberOf = (value: WitValue): number | bigint => (typeof value === "number" || typeof value === "bigint" ? value : 0);
-export const itemsOf = (value: WitValue): readonly WitValue[] => (isWitList(value) ? value : []);
+export const itemsOf = (value: WitValue): readonly WitValue[] => (isList(value) ? value : []);
 export const fieldOf = (value: WitValue, name: string): WitValue =>
-  typeof value === "object" && !(value instanceof Uint8Array) && !isWitList(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  typeof value === "object" && !(value instanceof Uint8Array) && !isList(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 const lengthOf = ({ length }: JsonObject): number => (typeof length === "number" ? length : Infinity);
 

@@ -25,7 +25,6 @@ interface SavedChainLimits {
 
 const DEFAULT_LIMITS: SavedChainLimits = { fileBytes: 64 * 1_048_576, bytes: 512 * 1_048_576 };
 const JSON_LIMITS = { depth: 4, values: 64, members: 64 };
-const MAX_JSON_BYTES = 2 ** 31;
 const LOWERCASE_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const chainFile = (directory: string, actor: string): string => {
@@ -52,10 +51,10 @@ export async function saveChain(
   let last: Uint8Array | null = null;
   for await (const event of events) {
     const file = join(directory, "events", hexOf(event.hash));
-    if (!(await exists(file))) await writeAtomically(file, printJson(printEvent(event), MAX_JSON_BYTES), entropy);
+    if (!(await exists(file))) await writeAtomically(file, printJson(printEvent(event)), entropy);
     last = event.hash;
   }
-  await writeAtomically(head, printJson(last, MAX_JSON_BYTES), entropy);
+  await writeAtomically(head, printJson(last), entropy);
 }
 
 /**

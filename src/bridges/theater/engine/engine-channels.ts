@@ -1,16 +1,9 @@
 // Owns: channels between guests and outside callers. Does not own: how a viewer or client holds them (mcp/viewer-channels.ts,
 // server/client-channels.ts).
-import {
-  type ActorId,
-  type Change,
-  type Engine,
-  EngineError,
-  type Entropy,
-  isJsonObject,
-  type Json,
-} from "../../../core/contract/index.ts";
+import { type ActorId, type Change, type Engine, EngineError, type Entropy, isJsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type ChannelPeer, type StageChannel, StageError } from "../stage.ts";
+import { bytesIn, fromBase64, toBase64 } from "./messages.ts";
 import { guestReply, replyValue, withStageErrors } from "./stage-errors.ts";
 
 interface OpenChannel {
@@ -20,8 +13,6 @@ interface OpenChannel {
 }
 
 const CLOSE_REASON = "closed by its other end";
-const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
-const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
 
 /** Channels between guests and outside callers. They live as long as this process. */
 export class EngineChannels {
@@ -44,9 +35,9 @@ export class EngineChannels {
     // Registered first, since the guest may send on the channel while it accepts it.
     this.#open.set(id, channel);
     try {
-      const args = { channel: id, data: encode(initial), end: { host: this.#host } };
-      const answer = guestReply(replyValue(await this.#engine.call({ to: actor, action: "channel-open", args })));
-      const greeting = typeof answer["data"] === "string" ? decode(answer["data"]) : undefined;
+      const args = { channel: id, data: toBase64(initial), end: { host: this.#host } };
+      const answer = guestReply(await this.#engine.call({ to: actor, action: "channel-open", args }));
+      const greeting = bytesIn(answer);
       if (answer["accepted"] !== true) {
         const why = greeting === undefined ? "" : ` It says: ${new TextDecoder().decode(greeting.subarray(0, 500))}`;
         throw new StageError("ChannelRejected", `The actor did not accept the channel.${why}`);
@@ -76,9 +67,8 @@ export class EngineChannels {
   async #send(id: string, data: Uint8Array): Promise<void> {
     const channel = this.#open.get(id);
     if (channel === undefined) throw channelEnded(id);
-    guestReply(
-      replyValue(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } })),
-    );
+    const args = { channel: id, data: toBase64(data) };
+    guestReply(await this.#engine.call({ to: channel.actor, action: "channel-message", args }));
   }
 
   async #close(id: string): Promise<void> {
@@ -105,9 +95,9 @@ export class EngineChannels {
     const channel = this.#open.get(id);
     if (channel === undefined) return;
     for (const line of emit ?? []) {
-      const { channel: of, data, closed } = fieldsOf(line);
+      const { channel: of, data, closed } = isJsonObject(line) ? line : {};
       if (of !== id) continue;
-      if (typeof data === "string") channel.peer.message(decode(data));
+      if (typeof data === "string") channel.peer.message(fromBase64(data));
       if (typeof closed === "string") {
         this.#remove(id);
         channel.peer.closed(closed);
@@ -121,5 +111,3 @@ export class EngineChannels {
 }
 
 const channelEnded = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
-
-const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isJsonObject(value) ? value : {});

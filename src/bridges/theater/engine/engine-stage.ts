@@ -38,7 +38,7 @@ import {
   type TheaterStage,
 } from "../stage.ts";
 import { EngineChannels } from "./engine-channels.ts";
-import { jsonBytes, type JsonMessage, parseInitialState, parseMessage } from "./json-messages.ts";
+import { bytesIn, jsonBytes, type JsonMessage, parseInitialState, parseMessage, toBase64 } from "./messages.ts";
 import {
   actorIdOf,
   actorNotFound,
@@ -197,8 +197,7 @@ export class EngineStage implements TheaterStage, Closable {
           : error;
       });
       if (!isGuest) return jsonBytes(replyValue(reply));
-      const answer = guestReply(replyValue(reply));
-      return new Uint8Array(Buffer.from(typeof answer["data"] === "string" ? answer["data"] : "", "base64"));
+      return bytesIn(guestReply(reply)) ?? new Uint8Array();
     });
   }
 
@@ -352,7 +351,7 @@ export class EngineStage implements TheaterStage, Closable {
       manifest,
       ...omitUndefined({ component, initialState }),
     });
-    guestReply(replyValue(await this.#engine.call(message)));
+    guestReply(await this.#engine.call(message));
     return to;
   }
 
@@ -410,7 +409,6 @@ function rejectCursor(error: unknown): never {
 
 /** With the id, since several actors may run under one manifest's name. */
 const displayName = (snapshot: Snapshot): string => `${stageActor(snapshot).name} (${snapshot.uid})`;
-const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 
 const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 

@@ -122,7 +122,7 @@ export async function stageDetails(
   return {
     ...stageActor(snapshot),
     manifest: guest === undefined ? `kind:${kindOf(id)}` : (guest.origin ?? `store:${guest.manifest}`),
-    ...(text === undefined ? {} : { manifestContent: utf8.decode(text) }),
+    ...omitUndefined({ manifestContent: text && utf8.decode(text) }),
     createdAt,
     metrics: {
       operations: messageCount,

@@ -82,8 +82,9 @@ const GUEST_CODES: Readonly<Partial<Record<string, StageCode>>> = {
   OUTCOME_UNKNOWN: "CommunicationError",
 };
 
-/** The reply of a guest's actor. A failed call leaves an event, so the actor cannot refuse: it reports the failure in its reply. */
-export function guestReply(value: unknown): JsonObject {
+/** The value of a guest's reply. Throws a `StageError` as `replyValue` does, and for a failed call. That leaves an event, so the actor cannot refuse: it reports the failure in its reply. */
+export function guestReply(reply: Reply): JsonObject {
+  const value = replyValue(reply);
   if (!isJsonObject(value)) return {};
   const { failed } = value;
   if (failed === undefined) return value;

@@ -1,9 +1,10 @@
 // Owns: pages of our own events for a stage, with children and state changes. Does not own: Theater's form of the chain
 // (theater-chains.ts).
-import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
+import { readBody, readHeader } from "../../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, type Engine, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
 import { charactersIn, omitUndefined } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
+import { stateAfter } from "../chain/projector.ts";
 import { type EventQuery, StageError, type StageEvent } from "../stage.ts";
 
 /** A chain has a whole state again after at most about this many patches. */
@@ -106,15 +107,11 @@ async function changedEvents(engine: Engine, id: ActorId, from: number, events: 
   let state: Json | undefined;
   const step = (event: ChainEvent): void => {
     const body = readBody(event);
-    if (body === undefined) state = undefined;
-    else if (body.state !== undefined) {
+    if (body?.state !== undefined) {
       const before = state === undefined ? initialState(isGuest, event) : JSON.stringify(stateOf(state));
       if (before !== JSON.stringify(stateOf(body.state))) changed.add(event.id);
-      ({ state } = body);
-    } else if (body.patch !== undefined) {
-      if (!isGuest || patchesGuestState(body.patch)) changed.add(event.id);
-      if (state !== undefined) state = apply(state, body.patch);
-    }
+    } else if (body?.patch !== undefined && (!isGuest || patchesGuestState(body.patch))) changed.add(event.id);
+    state = stateAfter(state, body);
   };
   if (from > 0 && events.some(hasWholeState)) {
     for await (const event of engine.history(id, Math.max(0, from - MAX_PATCHES))) {

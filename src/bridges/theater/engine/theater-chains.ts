@@ -62,34 +62,28 @@ interface Follower {
 /** Chains in Theater's form: whole, by pages, and as they grow. */
 export class TheaterChains {
   readonly #engine: Pick<Engine, "history" | "watch">;
-  readonly #contents: Pick<ContentStore, "get">;
+  readonly #get: ContentStore["get"];
   readonly #followedChains = new Map<ActorId, FollowedChain>();
   readonly #tails: ChainTails;
 
   constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">) {
     this.#engine = engine;
-    this.#contents = contents;
-    this.#tails = new ChainTails(engine, (digest) => contents.get(digest));
+    this.#get = (digest) => contents.get(digest);
+    this.#tails = new ChainTails(engine, this.#get);
   }
 
   /** Throws `InvalidRequest` if the chain lacks an event that the query names. */
   async page({ id, uid }: Pick<Snapshot, "id" | "uid">, query: EventQuery): Promise<ChainPage> {
     // Most callers want what is new since their last query. The cached newest events answer that without projecting the whole chain.
-    const newestEvents = newestPage(await this.#tails.newest({ id, uid }), query);
-    return (
-      newestEvents ??
-      olderPage(
-        theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest)),
-        query,
-      )
-    );
+    const newest = newestPage(await this.#tails.newest({ id, uid }), query);
+    return newest ?? olderPage(theaterEvents(this.#engine.history(id), this.#get), query);
   }
 
   /** Throws `SerializationError` as soon as it has read more than can be sent at once. */
   async whole({ id }: Pick<Snapshot, "id">): Promise<readonly TheaterEvent[]> {
     const events: TheaterEvent[] = [];
     let bytes = 0;
-    for await (const event of theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest))) {
+    for await (const event of theaterEvents(this.#engine.history(id), this.#get)) {
       bytes += byteListLength(event.data) + EVENT_OVERHEAD_BYTES;
       if (bytes > MAX_CHAIN_BYTES) throw chainTooLong(events.length);
       events.push(event);
@@ -100,13 +94,12 @@ export class TheaterChains {
   /** Reports each event that is committed after this settles. Of earlier ones it reports only the end of an actor that has ended. */
   async follow({ id, seq, status }: Pick<Snapshot, "id" | "seq" | "status">, follower: Follower): Promise<() => void> {
     if (status === "stopped") {
-      for await (const event of this.#engine.history(id, seq - 1))
-        follower.ended(await actorEnd(readBody(event), (digest) => this.#contents.get(digest)));
+      for await (const event of this.#engine.history(id, seq - 1)) follower.ended(await actorEnd(readBody(event), this.#get));
       return () => undefined;
     }
     let chain = this.#followedChains.get(id);
     if (chain === undefined) {
-      chain = new FollowedChain(this.#engine, this.#contents, id, () => this.#followedChains.delete(id));
+      chain = new FollowedChain(this.#engine, this.#get, id, () => this.#followedChains.delete(id));
       this.#followedChains.set(id, chain);
     }
     return chain.add(follower, seq);
@@ -132,12 +125,12 @@ class FollowedChain {
   /** The last event read, unless it was already reported as the actor's end. */
   #last: ChainEvent | undefined;
 
-  constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">, id: ActorId, onUnused: () => void) {
+  constructor(engine: Pick<Engine, "history" | "watch">, get: ContentStore["get"], id: ActorId, onUnused: () => void) {
     this.#engine = engine;
     this.#id = id;
     this.#onUnused = onUnused;
-    this.#get = (digest) => contents.get(digest);
-    this.#projector = new Projector(this.#get);
+    this.#get = get;
+    this.#projector = new Projector(get);
     this.#unwatch = engine.watch(id, (change) => void this.#readMore(change).catch(() => undefined));
   }
 

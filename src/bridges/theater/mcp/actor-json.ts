@@ -1,6 +1,7 @@
 // Owns: actors, states and events as JSON for MCP clients, and the URIs of their resources. Does not own: the schemas of that JSON
 // (tool.ts).
 import type { Json, JsonObject } from "../../../core/contract/index.ts";
+import { omitUndefined, tryParseJson } from "../../../core/contract/internal.ts";
 import { textOf } from "../../../core/platform/index.ts";
 import type { StageActor, StageDetails, StageEvent, StageMetrics } from "../stage.ts";
 import { encodeBase64 } from "./arguments.ts";
@@ -32,19 +33,17 @@ const isoTime = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(
 export const actorJson = ({ id, name, given, status }: StageActor): JsonObject => ({
   id,
   name,
-  ...givenNameJson(given),
+  ...omitUndefined({ given_name: given }),
   status,
   uri: actorUri(id),
 });
-
-export const givenNameJson = (given: string | undefined): JsonObject => (given === undefined ? {} : { given_name: given });
 
 export function detailsJson(details: StageDetails): JsonObject {
   const { id, name, given, status, manifest, manifestContent, createdAt, metrics, halted } = details;
   return {
     id,
     name,
-    ...givenNameJson(given),
+    ...omitUndefined({ given_name: given }),
     manifest: manifest ?? null,
     manifest_content: manifestContent ?? null,
     status,
@@ -74,13 +73,8 @@ function metricsJson(metrics: StageMetrics): JsonObject {
 /** JSON text and its value; undefined if the bytes are something else, or nested too deep to be written again. */
 function parseJson(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
   const text = textOf(bytes);
-  if (text === undefined) return undefined;
-  try {
-    const value: Json = JSON.parse(text);
-    return isShallow(value) ? { text, value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryParseJson(text);
+  return text !== undefined && value !== undefined && isShallow(value) ? { text, value } : undefined;
 }
 
 export function stateJson(state: Uint8Array | undefined): Json {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { utf8Of } from "../../../core/platform/index.ts";
-import { actorJson, detailsJson, givenNameJson, stateJson, stateUri } from "./actor-json.ts";
+import { actorJson, detailsJson, stateJson, stateUri } from "./actor-json.ts";
 import { InvalidArgument, optionalBytes, optionalObject, optionalText, requiredText, wholeNumber } from "./arguments.ts";
 import {
   ACTOR,
@@ -58,7 +58,7 @@ const startActor = defineTool(
       ...omitUndefined({ initialState, component, name }),
     });
     listing.report(started.id, "began");
-    return { actor_id: started.id, name: started.name, ...givenNameJson(started.given), status: started.status };
+    return { actor_id: started.id, name: started.name, ...omitUndefined({ given_name: started.given }), status: started.status };
   },
 );
 
@@ -119,7 +119,7 @@ const listActors = defineTool(
     const limit = wholeNumber(args, "limit", 1, 1_000, 100);
     const [actors, total] = await Promise.all([stage.list(limit, optionalText(args, "after")), stage.count()]);
     const last = actors.length < limit ? undefined : actors.at(-1);
-    return { actors: actors.map(actorJson), total, ...(last === undefined ? {} : { next: last.id }) };
+    return { actors: actors.map(actorJson), total, ...omitUndefined({ next: last?.id }) };
   },
 );
 

@@ -1,5 +1,6 @@
 // Owns: checked access to a tool's arguments, base64 among them. Does not own: their schemas (tool.ts).
-import { isJsonObject, type Json, type JsonObject } from "../../../core/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 
 /** The arguments are invalid. The message says what to send instead. */
 export class InvalidArgument extends Error {
@@ -35,11 +36,8 @@ export function decodeBase64(argument: string, text: string, maxBytes: number): 
 // Ids have 36 characters and names a few more, so nothing longer can match.
 const ID_LENGTH = 1_024;
 
-// Own properties only: a client may name an argument `constructor`.
-const argument = (args: JsonObject, name: string): Json | undefined => (Object.hasOwn(args, name) ? args[name] : undefined);
-
 export function optionalText(args: JsonObject, name: string, maxLength = ID_LENGTH): string | undefined {
-  const value = argument(args, name);
+  const value = getOwn(args, name);
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw new InvalidArgument(`\`${name}\` is text.`);
   if (value.length === 0 || value.length > maxLength) throw new InvalidArgument(`\`${name}\` is text of 1 to ${maxLength} characters.`);
@@ -53,7 +51,7 @@ export function requiredText(args: JsonObject, name: string, maxLength = ID_LENG
 }
 
 export function optionalBytes(args: JsonObject, name: string, maxBytes: number): Uint8Array | undefined {
-  const value = argument(args, name);
+  const value = getOwn(args, name);
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw new InvalidArgument(`\`${name}\` is text: the bytes in base64.`);
   return decodeBase64(name, value, maxBytes);
@@ -67,7 +65,7 @@ export function requiredBytes(args: JsonObject, name: string, maxBytes: number):
 
 /** A whole number from `minimum` to `maximum`; `fallback` if it is absent. */
 export function wholeNumber(args: JsonObject, name: string, minimum: number, maximum: number, fallback: number): number {
-  const value = argument(args, name);
+  const value = getOwn(args, name);
   if (value === undefined) return fallback;
   if (typeof value !== "number" || !Number.isInteger(value) || value < minimum || value > maximum)
     throw new InvalidArgument(`\`${name}\` is a whole number from ${minimum} to ${maximum}.`);
@@ -75,7 +73,7 @@ export function wholeNumber(args: JsonObject, name: string, minimum: number, max
 }
 
 export function optionalObject(args: JsonObject, name: string): JsonObject | undefined {
-  const value = argument(args, name);
+  const value = getOwn(args, name);
   if (value === undefined) return undefined;
   if (!isJsonObject(value)) throw new InvalidArgument(`\`${name}\` is an object.`);
   return value;

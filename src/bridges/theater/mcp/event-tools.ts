@@ -24,10 +24,7 @@ export async function eventsJson(
   return withinLength(events.map(eventJson), limits.eventsLength, query.after !== undefined);
 }
 
-const nextCursor = (events: readonly JsonObject[]): JsonObject => {
-  const id = events.at(-1)?.["event_id"];
-  return id === undefined ? {} : { next: id };
-};
+const nextCursor = (events: readonly JsonObject[]): JsonObject => omitUndefined({ next: events.at(-1)?.["event_id"] });
 
 const getEvents = defineTool(
   "get_events",

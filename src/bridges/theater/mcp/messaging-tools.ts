@@ -3,19 +3,7 @@ import { omitUndefined } from "../../../core/contract/internal.ts";
 import { textOf } from "../../../core/platform/index.ts";
 import { StageError } from "../stage.ts";
 import { requiredBytes, encodeBase64, optionalBytes, requiredText, wholeNumber } from "./arguments.ts";
-import {
-  ADDITIVE,
-  CONSUMING,
-  defineTool,
-  DESTRUCTIVE,
-  integer,
-  object,
-  OPEN_WORLD,
-  resolveActorId,
-  string,
-  SUCCESS,
-  withTimeLimit,
-} from "./tool.ts";
+import { CONSUMING, defineTool, DESTRUCTIVE, integer, object, OPEN_WORLD, resolveActorId, string, SUCCESS, withTimeLimit } from "./tool.ts";
 import type { ViewerChannel } from "./viewer-channels.ts";
 
 // Responses are repeated as text for models that cannot read base64. For a long one that would cost more than it helps.
@@ -97,13 +85,13 @@ const openChannel = defineTool(
       },
       ["channel_id", "actor_id"],
     ),
-    annotations: { ...OPEN_WORLD, destructiveHint: ADDITIVE["destructiveHint"] ?? false },
+    annotations: { ...OPEN_WORLD, destructiveHint: false },
   },
   async ({ stage, limits, channels }, args, { viewer, signal }) => {
     const initial = optionalBytes(args, "initial_message", limits.messageBytes) ?? NO_BYTES;
     const actor = await resolveActorId(stage, requiredText(args, "actor_id"));
     const { id, greeting } = await channels.open(viewer, actor, initial, signal);
-    return { channel_id: id, actor_id: actor, ...(greeting === undefined ? {} : { message: encodeBase64(greeting) }) };
+    return { channel_id: id, actor_id: actor, ...omitUndefined({ message: greeting && encodeBase64(greeting) }) };
   },
 );
 

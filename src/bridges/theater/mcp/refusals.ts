@@ -48,18 +48,10 @@ async function pausedHint(stage: Pick<Stage, "actor">, idOrName: string, why: st
 // A name that no stage accepts cannot exist either.
 const NOT_FOUND_CODES: ReadonlySet<StageCode> = new Set(["ActorNotFound", "ChannelNotFound", "InvalidRequest"]);
 
-/** Like `toolRefusal`, for a resource: what does not exist is UNKNOWN. */
-export function resourceRefusal(error: unknown): Refused {
-  if (error instanceof InvalidArgument) return { refused: { code: "UNKNOWN", message: error.message } };
+/** Like `toolRefusal`, for a resource, which is UNKNOWN where it does not exist, or for a prompt, whose argument is INVALID then. */
+export function contentRefusal(error: unknown, notFound: "UNKNOWN" | "INVALID"): Refused {
+  if (error instanceof InvalidArgument) return { refused: { code: notFound, message: error.message } };
   if (!(error instanceof StageError)) throw error;
   const { code, message } = error;
-  return { refused: { code: NOT_FOUND_CODES.has(code) ? "UNKNOWN" : code, message: `${code}: ${sentence(message)}` } };
-}
-
-/** Like `toolRefusal`, for a prompt: an actor that does not exist is an invalid argument. */
-export function promptRefusal(error: unknown): Refused {
-  if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
-  if (!(error instanceof StageError)) throw error;
-  const { code, message } = error;
-  return { refused: { code: NOT_FOUND_CODES.has(code) ? "INVALID" : code, message: `${code}: ${sentence(message)}` } };
+  return { refused: { code: NOT_FOUND_CODES.has(code) ? notFound : code, message: `${code}: ${sentence(message)}` } };
 }

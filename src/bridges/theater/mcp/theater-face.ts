@@ -29,7 +29,7 @@ import { eventTools } from "./event-tools.ts";
 import { channelTools, messageTools, receiveTools } from "./messaging-tools.ts";
 import { FACE_LIMITS, type FaceOptions } from "./options.ts";
 import { PROMPTS } from "./prompts.ts";
-import { promptRefusal, resourceRefusal, toolRefusal } from "./refusals.ts";
+import { contentRefusal, toolRefusal } from "./refusals.ts";
 import { readResource, RESOURCES } from "./resources.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { ViewerChannels } from "./viewer-channels.ts";
@@ -152,7 +152,7 @@ class TheaterFace implements Source, Closable {
     return watchResource(this.#context, name, isJsonObject(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: JsonObject): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string): Promise<readonly string[]> {
     const { stage, limits } = this.#context;
     const [list] = splitRef(ref);
     return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];
@@ -188,7 +188,7 @@ class TheaterFace implements Source, Closable {
       const text = await readResource(this.#context, name, args, viewer);
       return text === undefined ? UNKNOWN : { ok: text };
     } catch (error) {
-      return resourceRefusal(error);
+      return contentRefusal(error, "UNKNOWN");
     }
   }
 
@@ -198,7 +198,7 @@ class TheaterFace implements Source, Closable {
     try {
       return { ok: await prompt.get(this.#context, args) };
     } catch (error) {
-      return promptRefusal(error);
+      return contentRefusal(error, "INVALID");
     }
   }
 }

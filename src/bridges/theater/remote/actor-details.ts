@@ -1,7 +1,7 @@
 // Owns: details, status and metrics of one actor. Does not own: the list of actors (actor-list.ts).
 import { hash } from "node:crypto";
 import { isJsonObject, type Json } from "../../../core/contract/index.ts";
-import { omitUndefined } from "../../../core/contract/internal.ts";
+import { getOwn, omitUndefined } from "../../../core/contract/internal.ts";
 import type { StageDetails, StageMetrics, StageStart, StageStatus } from "../stage.ts";
 import { type Printable, printJson } from "../wire/wire-json.ts";
 import type { ListedActor } from "./actor-list.ts";
@@ -13,8 +13,7 @@ import type { ChainReader } from "./remote-events.ts";
 
 const NANOSECONDS = 1_000_000;
 
-const field = (json: Json | undefined, name: string): Json | undefined =>
-  isJsonObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
+const field = (json: Json | undefined, name: string): Json | undefined => (isJsonObject(json) ? getOwn(json, name) : undefined);
 
 const numberIn = (json: Json | undefined, name: string): number | null => {
   const value = field(json, name);
@@ -140,9 +139,9 @@ export class ActorDetails {
     const answer = await this.#commands.read({ type: "GetActorManifest", id });
     if (answer === undefined) return {};
     const { manifest, origin } = answer;
-    const originDetails = origin === undefined ? {} : { manifest: origin };
-    if (manifest === null) return originDetails;
-    return { ...originDetails, manifestContent: typeof manifest === "string" ? manifest : this.#printManifest(manifest) };
+    const details = omitUndefined({ manifest: origin });
+    if (manifest === null) return details;
+    return { ...details, manifestContent: typeof manifest === "string" ? manifest : this.#printManifest(manifest) };
   }
 
   #printManifest(manifest: Printable): string {

@@ -1,6 +1,8 @@
 // Owns: the events received of chains, and what follows from them: state changes and failures. Does not own: reading them
 // (remote-events.ts).
 import { hash } from "node:crypto";
+import { isList } from "../../../core/contract/index.ts";
+import { sameHash } from "../chain/link.ts";
 import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
 import { WIRE_LIMITS } from "../wire/codec.ts";
 import { hexOf } from "../wire/events.ts";
@@ -8,7 +10,7 @@ import { readWireJson, WireError, type WireValue } from "../wire/wire-json.ts";
 import type { Settings } from "./options.ts";
 
 const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean =>
-  before === undefined || (event.parentHash !== null && Buffer.compare(event.parentHash, before.hash) === 0);
+  before === undefined || sameHash(event.parentHash, before.hash);
 
 /** Sorts events by their links. Times do not give the order, since all events of a call may have the time of the call. */
 export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
@@ -31,7 +33,6 @@ export function inChainOrder(events: readonly TheaterEvent[]): readonly TheaterE
 type CallOutcome = { readonly state: Uint8Array | null } | { readonly failed: string };
 
 const member = (value: WireValue | undefined, name: string): WireValue | undefined => (value instanceof Map ? value.get(name) : undefined);
-const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
 /** Undefined for other events and for data of an unknown form. */
 export function callOutcome({ eventType, data }: TheaterEvent): CallOutcome | undefined {

@@ -123,11 +123,7 @@ export class CommandClient {
   }
 
   /** Undefined if the server closed the connection instead of answering, each time. */
-  async read<C extends Command>(
-    command: C,
-    limitMs = this.#settings.limits.replyMs,
-    tries = MAX_TRIES,
-  ): Promise<AnswerTo<C["type"]> | undefined> {
+  async read<C extends Command>(command: C, limitMs?: number, tries = MAX_TRIES): Promise<AnswerTo<C["type"]> | undefined> {
     for (let sent = 1; ; sent += 1) {
       try {
         return await this.#commands.use((connection) => connection.send(command, { limitMs }));
@@ -142,7 +138,7 @@ export class CommandClient {
   /** Sent at most once. */
   async once<C extends Command>(command: C): Promise<AnswerTo<C["type"]>> {
     try {
-      return await this.#sendOnce(command, this.#commands, { limitMs: this.#settings.limits.replyMs });
+      return await this.#sendOnce(command, this.#commands);
     } catch (error) {
       throw toStageError(error, command.type, this.#settings);
     }
@@ -162,7 +158,7 @@ export class CommandClient {
     }
   }
 
-  async #sendOnce<C extends Command>(command: C, pool: ConnectionPool, options: SendOptions): Promise<AnswerTo<C["type"]>> {
+  async #sendOnce<C extends Command>(command: C, pool: ConnectionPool, options?: SendOptions): Promise<AnswerTo<C["type"]>> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await pool.use(async (connection) => {
@@ -181,7 +177,7 @@ export class CommandClient {
     const { clock, limits } = this.#settings;
     if (connection.lastResponseAt !== undefined && clock.now() - connection.lastResponseAt < limits.freshMs) return;
     try {
-      await connection.send({ type: "ListActors" }, { limitMs: limits.replyMs });
+      await connection.send({ type: "ListActors" });
     } catch (error) {
       // A refusal is an answer.
       if (error instanceof ConnectionError) throw new ConnectionError(error.why, error.message, false);

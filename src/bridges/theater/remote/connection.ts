@@ -88,8 +88,30 @@ export interface ConnectionEvents {
   ended(): void;
 }
 
+/** Buffers the pushes that come before whoever takes them is ready. */
+export class PushBuffer {
+  readonly #limit: number;
+  readonly #buffered: Push[] = [];
+  #take: ((push: Push) => void) | undefined;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(push: Push): void {
+    if (this.#take !== undefined) this.#take(push);
+    else if (this.#buffered.length < this.#limit) this.#buffered.push(push);
+  }
+
+  release(take: (push: Push) => void): void {
+    this.#take = take;
+    for (const push of this.#buffered.splice(0)) take(push);
+  }
+}
+
 export interface SendOptions {
-  readonly limitMs: number;
+  /** How long to wait for the reply. Default: `replyMs`. */
+  readonly limitMs?: number | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -149,7 +171,7 @@ export class Connection {
   }
 
   /** Throws `ConnectionError`, `WireError` if the command is too long to be sent, and `StageError` if the server refused. */
-  async send<C extends Command>(command: C, options: SendOptions): Promise<AnswerTo<C["type"]>> {
+  async send<C extends Command>(command: C, options: SendOptions = {}): Promise<AnswerTo<C["type"]>> {
     if (this.#queued >= this.#settings.limits.waiting) throw new ConnectionError("left", "Too much waits for this connection.", false);
     this.#queued += 1;
     const answer = this.#previous.then(() => this.#write(command, options));
@@ -164,7 +186,7 @@ export class Connection {
     }
   }
 
-  #write(command: Command, { limitMs, signal }: SendOptions): Promise<Answer> {
+  #write(command: Command, { limitMs = this.#settings.limits.replyMs, signal }: SendOptions): Promise<Answer> {
     if (this.#isClosed) throw new ConnectionError("ended", "The connection was closed.", false);
     if (signal?.aborted === true) throw new ConnectionError("left", "The caller left.", false);
     const frames = this.#writer.frames(printCommand(command), this.codec);

@@ -77,7 +77,7 @@ class EventFollower {
     this.#connection = connection;
     if (stopped.aborted) return { connection, closed };
     try {
-      await connection.send({ type: "SubscribeToActor", id: this.#actor }, { limitMs: this.#settings.limits.replyMs });
+      await connection.send({ type: "SubscribeToActor", id: this.#actor });
     } catch (error) {
       // A refusal leaves the connection open, and the next attempt has its own.
       connection.close();

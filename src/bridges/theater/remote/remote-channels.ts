@@ -1,7 +1,7 @@
 // Owns: channels to actors of the server, each on its own connection. Does not own: the connection (connection.ts).
 import { type ChannelPeer, type StageChannel, StageError } from "../stage.ts";
 import type { Push } from "../wire/responses.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, PushBuffer } from "./connection.ts";
 import type { Dialer } from "./dialer.ts";
 import { ConnectionError, toStageError } from "./errors.ts";
 import type { Settings } from "./options.ts";
@@ -42,18 +42,16 @@ class RemoteChannel implements StageChannel {
     peer: ChannelPeer,
     observer: ChannelObserver,
   ): Promise<RemoteChannel> {
-    const buffered: Push[] = [];
-    let onPush = (push: Push): void => void (buffered.length < MAX_BUFFERED && buffered.push(push));
+    const pushes = new PushBuffer(MAX_BUFFERED);
     let onBroken: (() => void) | undefined;
-    const connection = await dialer.dial({ push: (push) => onPush(push), ended: () => onBroken?.() });
+    const connection = await dialer.dial({ push: (push) => pushes.push(push), ended: () => onBroken?.() });
     try {
       const command = { type: "OpenChannel", with: { actor }, initialMessage: initial } as const;
-      const { channelId } = await connection.send(command, { limitMs: settings.limits.replyMs });
+      const { channelId } = await connection.send(command);
       const channel = new RemoteChannel(settings, connection, channelId, actor, peer, observer);
       // Delivered only after the caller has the channel.
       setImmediate(() => {
-        for (const push of buffered) channel.#onPush(push);
-        onPush = (push) => channel.#onPush(push);
+        pushes.release((push) => channel.#onPush(push));
         onBroken = () => channel.end(`The connection to ${settings.server} broke, and the channel with it: open another.`);
         if (connection.isClosed) onBroken();
       });
@@ -67,7 +65,7 @@ class RemoteChannel implements StageChannel {
   async send(data: Uint8Array): Promise<void> {
     if (this.#endReason !== undefined) throw new StageError("ChannelClosed", this.#endReason);
     try {
-      await this.#connection.send({ type: "SendOnChannel", channelId: this.id, message: data }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "SendOnChannel", channelId: this.id, message: data });
     } catch (error) {
       throw toStageError(error, "SendOnChannel", this.#settings);
     }
@@ -77,7 +75,7 @@ class RemoteChannel implements StageChannel {
     if (this.#endReason !== undefined) return;
     this.#markEnded("The channel was closed: open another.");
     try {
-      await this.#connection.send({ type: "CloseChannel", channelId: this.id }, { limitMs: this.#settings.limits.replyMs });
+      await this.#connection.send({ type: "CloseChannel", channelId: this.id });
     } catch (error) {
       // The channel ends with its connection, whatever the answer.
       if (!(error instanceof ConnectionError) && !(error instanceof StageError)) throw error;

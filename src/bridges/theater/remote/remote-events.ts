@@ -1,5 +1,5 @@
 // Owns: reading events of the server by page and by id. Does not own: the cache (chain-cache.ts), following (event-followers.ts).
-import { type EventQuery, StageError, type StageEvent, type TheaterEvent } from "../stage.ts";
+import { type EventQuery, StageError, type StageEvent, type TheaterEvent, UUID } from "../stage.ts";
 import type { ActorList } from "./actor-list.ts";
 import { CachedChain, type ChainCache } from "./chain-cache.ts";
 import type { CommandClient } from "./command-client.ts";
@@ -190,7 +190,7 @@ export class RemoteEvents {
   /** Some servers still have the chains of actors that ended, and the cache has what was seen here. */
   async #chainOfEnded(id: string): Promise<CachedChain | undefined> {
     const seen = this.#chains.get(id);
-    if (seen !== undefined || !/^[0-9a-f-]{36}$/u.test(id)) return seen;
+    if (seen !== undefined || !UUID.test(id)) return seen;
     const read = await this.#reader.read(id, this.#settings.limits.probeMs, 1).catch(() => undefined);
     return read === undefined || read.isEmpty ? undefined : read;
   }

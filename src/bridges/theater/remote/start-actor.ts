@@ -1,8 +1,8 @@
 // Owns: starting and restarting actors of the server. Does not own: the list of actors (actor-list.ts).
 import { type StageActor, type StageCode, StageError, type StageStart } from "../stage.ts";
-import type { Push } from "../wire/responses.ts";
 import type { ActorList } from "./actor-list.ts";
 import { type CommandClient, Semaphore } from "./command-client.ts";
+import { PushBuffer } from "./connection.ts";
 import type { Dialer } from "./dialer.ts";
 import { toStageError } from "./errors.ts";
 import type { EventFollowers } from "./event-followers.ts";
@@ -43,21 +43,19 @@ export class ActorStarter {
   }
 
   async #start(manifest: string, initialState: Uint8Array | undefined, follow: boolean): Promise<string> {
-    const buffered: Push[] = [];
-    let onPush = (push: Push): void => void (buffered.length < this.#settings.limits.events && buffered.push(push));
+    const pushes = new PushBuffer(this.#settings.limits.events);
     const { promise: closed, resolve: ended } = Promise.withResolvers<void>();
-    const connection = await this.#dialer.dial({ push: (push) => onPush(push), ended });
+    const connection = await this.#dialer.dial({ push: (push) => pushes.push(push), ended });
     // The newer codec implies the `subscribe` field. Before it, actors were started without a subscription.
     const subscribe = follow && connection.codec === "fragmenting";
     let isHandedOver = false;
     try {
       const command = { type: "StartActor", manifest, initialState: initialState ?? null, parent: false, subscribe } as const;
-      const answer = await connection.send(command, { limitMs: this.#settings.limits.replyMs });
+      const answer = await connection.send(command);
       const id = answer.id.toLowerCase();
       if (subscribe) {
         const follower = this.#followers.create(id);
-        onPush = (push) => follower.onPush(push);
-        for (const push of buffered) follower.onPush(push);
+        pushes.release((push) => follower.onPush(push));
         this.#followers.adopt(id, follower);
         follower.start({ connection, closed });
         isHandedOver = true;

@@ -5,14 +5,14 @@ import type { Participant } from "../wire/commands.ts";
 import type { Push } from "../wire/responses.ts";
 import { type Client, ClientQuota, DelayedPushes } from "./client.ts";
 
-/** A client's end of a channel. The channel has an id only once the actor has accepted; messages wait until then. */
+/** A client's end of a channel. The channel has an id only once the actor has accepted; messages wait until the client knows it. */
 class ClientChannel implements ChannelPeer {
   readonly client: Client;
   readonly #from: Participant;
   readonly #onClosed: () => void;
   readonly #pushes: DelayedPushes;
-  #beforeOpened: (() => void)[] | undefined = [];
   #id = "";
+  #greeting: Uint8Array | undefined;
   #isClosed = false;
 
   constructor(client: Client, actor: string, onClosed: () => void) {
@@ -27,32 +27,29 @@ class ClientChannel implements ChannelPeer {
   }
 
   message(message: Uint8Array): void {
-    this.#push(() => ({ type: "ChannelMessage", channelId: this.#id, from: this.#from, message }));
+    this.#pushes.push(() => this.#messagePush(message));
   }
 
   closed(): void {
     this.#isClosed = true;
     this.#onClosed();
-    this.#push(() => ({ type: "ChannelClosed", channelId: this.#id }));
+    this.#pushes.push(() => ({ type: "ChannelClosed", channelId: this.#id }));
   }
 
   /** The actor has accepted the channel. */
   opened(id: string, greeting: Uint8Array | undefined): void {
     this.#id = id;
-    const buffered = this.#beforeOpened ?? [];
-    this.#beforeOpened = undefined;
-    if (greeting !== undefined) this.message(greeting);
-    for (const one of buffered) one();
+    this.#greeting = greeting;
   }
 
   /** The answer with the channel's id has been sent. */
   announced(): void {
-    this.#pushes.release();
+    const greeting = this.#greeting;
+    this.#pushes.release((delayed) => (greeting === undefined ? delayed : [this.#messagePush(greeting), ...delayed]));
   }
 
-  #push(push: () => Push): void {
-    if (this.#beforeOpened === undefined) this.#pushes.push(push());
-    else this.#beforeOpened.push(() => this.#pushes.push(push()));
+  #messagePush(message: Uint8Array): Push {
+    return { type: "ChannelMessage", channelId: this.#id, from: this.#from, message };
   }
 }
 

@@ -17,21 +17,22 @@ const MAX_DELAYED = 10_000;
 /** Delays pushes until the answer that introduces them has been sent: a client must know a channel before it reads its messages. */
 export class DelayedPushes {
   readonly #client: Client;
-  #delayed: Push[] | undefined = [];
+  #delayed: (() => Push)[] | undefined = [];
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  push(push: Push): void {
-    if (this.#delayed === undefined) this.#client.push(push);
+  /** `push` is called when it is sent, and may hold what the answer says. */
+  push(push: () => Push): void {
+    if (this.#delayed === undefined) this.#client.push(push());
     else if (this.#delayed.length < MAX_DELAYED) this.#delayed.push(push);
     else this.#client.drop("held-full");
   }
 
   /** The answer has been sent. `arrange` may add or omit pushes. */
   release(arrange: (delayed: readonly Push[]) => readonly Push[] = (delayed) => delayed): void {
-    const delayed = arrange(this.#delayed ?? []);
+    const delayed = arrange((this.#delayed ?? []).map((push) => push()));
     this.#delayed = undefined;
     for (const push of delayed) this.#client.push(push);
   }

@@ -1,8 +1,10 @@
 // Owns: what each command does. Does not own: the order of commands and the encoding of answers (connection.ts).
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock, Log } from "../../../core/contract/index.ts";
+import { type Clock, type Log, untilAborted } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type ChainPage, type EventQuery, type StageActor, StageError, type TheaterEvent, type TheaterStage } from "../stage.ts";
 import type { ActorCommandName, Command } from "../wire/commands.ts";
+import { hexOf } from "../wire/events.ts";
 import type { Answer, Push } from "../wire/responses.ts";
 import type { ClientChannels } from "./client-channels.ts";
 import { type Client, DelayedPushes } from "./client.ts";
@@ -89,7 +91,7 @@ async function executeActorCommand(type: ActorCommandName, id: string, { stage, 
     case "GetActorManifest": {
       const details = await stage.actor(id);
       const { manifest: origin } = details;
-      return { type: "ActorManifest", id, manifest: manifestConfig(details), ...(origin === undefined ? {} : { origin }) };
+      return { type: "ActorManifest", id, manifest: manifestConfig(details), ...omitUndefined({ origin }) };
     }
     case "GetActorMetrics":
       return { type: "ActorMetrics", id, metrics: metricsJson((await stage.actor(id)).metrics, clock.now()) };
@@ -106,13 +108,8 @@ const chainEvents = async (
 
 async function subscribeClient(id: string, client: Client, { subscriptions }: ServerContext): Promise<CommandResult> {
   subscriptions.reserve(client);
-  try {
-    const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
-    return { answer: { type: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
-  } catch (error) {
-    subscriptions.release(client);
-    throw error;
-  }
+  const { id: subscriptionId, delayed } = await subscriptions.follow(client, id, { events: true, end: false });
+  return { answer: { type: "Subscribed", id, subscriptionId }, announced: () => delayed.release() };
 }
 
 /** All actors at once, since the protocol has no pages. */
@@ -134,23 +131,20 @@ async function listAllActors({ stage, limits }: ServerContext): Promise<readonly
 /** Sends a request to an actor. Ends with the client, and after a time limit, since it blocks its connection. */
 async function requestActor(id: string, data: Uint8Array, client: Client, { stage, clock, limits }: ServerContext): Promise<Uint8Array> {
   const controller = new AbortController();
-  const cancelled = Promise.withResolvers<never>();
-  const fail = (error: StageError): void => {
-    cancelled.reject(error);
-    controller.abort(error);
-  };
-  const onDisconnected = (): void => fail(new StageError("CommunicationError", "The client is gone."));
+  const { signal } = controller;
+  const onDisconnected = (): void => controller.abort(new StageError("CommunicationError", "The client is gone."));
   const undo = clock.after(limits.requestMs, () =>
-    fail(new StageError("Timeout", `The actor did not answer within ${limits.requestMs} ms: it may still, and nobody is told.`)),
+    controller.abort(
+      new StageError("Timeout", `The actor did not answer within ${limits.requestMs} ms: it may still, and nobody is told.`),
+    ),
   );
   client.disconnected.addEventListener("abort", onDisconnected);
   try {
     if (client.disconnected.aborted) onDisconnected();
-    return await Promise.race([stage.request(id, data, controller.signal), cancelled.promise]);
+    return await untilAborted(signal, () => stage.request(id, data, signal));
   } finally {
     undo();
     client.disconnected.removeEventListener("abort", onDisconnected);
-    cancelled.promise.catch(() => {});
   }
 }
 
@@ -174,7 +168,6 @@ async function startActor(command: StartCommand, client: Client, context: Server
   const interest = { events: subscribe, end: parent };
   // The actor was started as requested: that it may have ended since is not an error.
   const subscription = await subscriptions.follow(client, id, interest).catch((error: unknown) => {
-    subscriptions.release(client);
     context.log?.("warning", {
       event: "follow-failed",
       transport: "theater",
@@ -187,13 +180,11 @@ async function startActor(command: StartCommand, client: Client, context: Server
   return { answer, announced: () => delayed.release((pushes) => withEarlierEvents(id, earlier, pushes)) };
 }
 
-const hashKey = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("latin1");
-
 /** The actor's earlier events, then the pushes that are not among them. */
 function withEarlierEvents(id: string, earlier: readonly TheaterEvent[], pushes: readonly Push[]): readonly Push[] {
-  const known = new Set(earlier.map(hashKey));
+  const known = new Set(earlier.map(({ hash }) => hexOf(hash)));
   return [
     ...earlier.map((event) => ({ type: "ActorEvent", id, event }) as const),
-    ...pushes.filter((push) => push.type !== "ActorEvent" || !known.has(hashKey(push.event))),
+    ...pushes.filter((push) => push.type !== "ActorEvent" || !known.has(hexOf(push.event.hash))),
   ];
 }

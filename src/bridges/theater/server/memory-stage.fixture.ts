@@ -78,11 +78,11 @@ export class MemoryStage implements TheaterStage {
 
   async list(limit: number, after = ""): Promise<readonly StageActor[]> {
     const all = Array.from(this.actors.values()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
-    return Promise.resolve(all.filter(({ id }) => id > after).slice(0, limit));
+    return all.filter(({ id }) => id > after).slice(0, limit);
   }
 
   async count(): Promise<number> {
-    return Promise.resolve(this.actors.size);
+    return this.actors.size;
   }
 
   async actor(id: string): Promise<StageDetails> {
@@ -98,11 +98,11 @@ export class MemoryStage implements TheaterStage {
       startedAt: 1_745_424_600_000,
       lastAt: 1_745_424_601_500,
     };
-    return Promise.resolve({ id: actor.id, name, status, manifest: component, manifestContent, metrics });
+    return { id: actor.id, name, status, manifest: component, manifestContent, metrics };
   }
 
   async state(id: string): Promise<Uint8Array | undefined> {
-    return Promise.resolve(this.find(id).state);
+    return this.find(id).state;
   }
 
   async start({ manifest, initialState }: StageStart): Promise<StageActor> {
@@ -112,7 +112,7 @@ export class MemoryStage implements TheaterStage {
     const actor = new MemoryActor(`00000000-0000-4000-8000-${String(this.#count).padStart(12, "0")}`, manifest);
     actor.state = initialState;
     this.actors.set(actor.id, actor);
-    return Promise.resolve(actor);
+    return actor;
   }
 
   async stop(id: string): Promise<void> {
@@ -120,7 +120,6 @@ export class MemoryStage implements TheaterStage {
     this.actors.delete(actor.id);
     this.stops.push(actor.id);
     actor.end({ how: "external-stop" });
-    return Promise.resolve();
   }
 
   terminate(id: string): Promise<void> {
@@ -131,7 +130,7 @@ export class MemoryStage implements TheaterStage {
     const actor = this.find(id);
     actor.status = "RUNNING";
     actor.record("restart");
-    return Promise.resolve(actor);
+    return actor;
   }
 
   async send(id: string, data: Uint8Array): Promise<void> {
@@ -139,7 +138,6 @@ export class MemoryStage implements TheaterStage {
     if (actor.status === "PAUSED") throw new StageError("ActorNotRunning", "It is paused: restart it.");
     actor.state = data;
     actor.record("send");
-    return Promise.resolve();
   }
 
   async request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
@@ -184,11 +182,11 @@ export class MemoryStage implements TheaterStage {
   }
 
   async events(_id: string, _query: EventQuery): Promise<readonly StageEvent[]> {
-    return Promise.resolve([]);
+    return [];
   }
 
   async event(_id: string): Promise<StageEvent | undefined> {
-    return Promise.resolve(undefined);
+    return undefined;
   }
 
   watch(): () => void {
@@ -196,34 +194,31 @@ export class MemoryStage implements TheaterStage {
   }
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
-    return Promise.resolve(Array.from(this.find(id).chain));
+    return Array.from(this.find(id).chain);
   }
 
   async chainPage(id: string, { limit }: EventQuery): Promise<ChainPage> {
     const { chain } = this.find(id);
-    return Promise.resolve({ events: chain.slice(-limit), more: chain.length > limit });
+    return { events: chain.slice(-limit), more: chain.length > limit };
   }
 
   async follow(id: string, listener: Listener): Promise<() => void> {
     const { listeners } = this.find(id);
     listeners.add(listener);
-    return Promise.resolve(() => void listeners.delete(listener));
+    return () => void listeners.delete(listener);
   }
 
   async update(id: string, component: string): Promise<void> {
     this.find(id).component = component;
-    return Promise.resolve();
   }
 
   async newStore(): Promise<string> {
-    return Promise.resolve("11111111-0000-4000-8000-000000000001");
+    return "11111111-0000-4000-8000-000000000001";
   }
 
   async content(): Promise<Uint8Array | undefined> {
-    return Promise.resolve(undefined);
+    return undefined;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
-  }
+  async [Symbol.asyncDispose](): Promise<void> {}
 }

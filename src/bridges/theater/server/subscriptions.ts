@@ -39,22 +39,26 @@ export class Subscriptions {
     this.#quota.release(client);
   }
 
-  /** Call after `reserve`. Release the returned pushes once the client has its answer. */
+  /** Call after `reserve`, which a failure takes back. Release the returned pushes once the client has its answer. */
   async follow(client: Client, actor: string, interest: Interest): Promise<{ readonly id: string; readonly delayed: DelayedPushes }> {
     const id = this.#entropy.uuid();
     const delayed = new DelayedPushes(client);
     let hasEnded = false;
-    const undo = await this.#stage.follow(actor, {
+    const listener = {
       event: (event: TheaterEvent) => {
-        if (interest.events) delayed.push({ type: "ActorEvent", id: actor, event });
+        if (interest.events) delayed.push(() => ({ type: "ActorEvent", id: actor, event }));
       },
       ended: (end: ActorEnd) => {
-        for (const push of endPushes(actor, end, interest)) delayed.push(push);
+        for (const push of endPushes(actor, end, interest)) delayed.push(() => push);
         // A failed actor may be restarted; one that ended reports nothing more.
         if (end.how === "error") return;
         hasEnded = true;
         this.end(id);
       },
+    };
+    const undo = await this.#stage.follow(actor, listener).catch((error: unknown): never => {
+      this.release(client);
+      throw error;
     });
     this.#open.set(id, { client, undo });
     if (hasEnded || client.disconnected.aborted) this.end(id);

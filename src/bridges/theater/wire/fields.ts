@@ -1,11 +1,10 @@
 // Owns: checked access to the fields of a message. Does not own: which message has which fields (commands.ts, responses.ts).
-import type { Json } from "../../../core/contract/index.ts";
+import { isList, type Json } from "../../../core/contract/index.ts";
 import { WireError, type WireValue } from "./wire-json.ts";
 
 const MAX_NAME_LENGTH = 512;
 
 export const isObject = (value: WireValue | undefined): value is ReadonlyMap<string, WireValue> => value instanceof Map;
-const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
 
 /** The fields of a message or of a part of it. Unknown fields are ignored; errors name the invalid field. */
 export class Fields {

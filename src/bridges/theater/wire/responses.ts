@@ -1,5 +1,5 @@
 // Owns: the protocol's answers, pushes and errors, read and printed. Does not own: the commands (commands.ts).
-import type { Json } from "../../../core/contract/index.ts";
+import { isList, type Json } from "../../../core/contract/index.ts";
 import type { ActorEnd, StageCode, StageStatus, TheaterEvent } from "../stage.ts";
 import type { Codec } from "./codec.ts";
 import { type Participant, printParticipant, readParticipant } from "./commands.ts";
@@ -125,13 +125,13 @@ function printContent(response: Response, codec: Codec): Printable {
     case "RequestedMessage":
       return { id: response.id, message: response.message };
     case "ActorManifest":
-      return { id: response.id, manifest: response.manifest, ...(response.origin === undefined ? {} : { origin: response.origin }) };
+      return { id: response.id, manifest: response.manifest, origin: response.origin };
     case "ActorStatus":
       return { id: response.id, status: WIRE_STATUS[response.status], paused: response.status === "PAUSED" };
     case "ActorState":
       return { id: response.id, state: response.state };
     case "ActorEvents":
-      return { id: response.id, events: response.events.map(printEvent), ...(response.more === undefined ? {} : { more: response.more }) };
+      return { id: response.id, events: response.events.map(printEvent), more: response.more };
     case "ActorMetrics":
       return { id: response.id, metrics: response.metrics };
     case "ChannelOpened":
@@ -167,11 +167,9 @@ function readStatus(fields: Fields): StageStatus {
   throw new WireError('ActorStatus.status must be "Running", "Stopped" or "Failed".');
 }
 
-const isPair = (value: WireValue): value is readonly WireValue[] => Array.isArray(value);
-
 function readListedActor(value: WireValue): ListedActor {
   if (typeof value === "string") return { id: value };
-  const [id, name] = isPair(value) ? value : [];
+  const [id, name] = isList(value) ? value : [];
   if (typeof id !== "string" || typeof name !== "string") throw new WireError("ActorList.actors must hold ids, or pairs of id and name.");
   return { id, name };
 }

@@ -1,5 +1,6 @@
 // Owns: the protocol's JSON, read and printed with bytes as lists of numbers. Does not own: what the fields mean (fields.ts).
 import { isUtf8 } from "node:buffer";
+import { isList } from "../../../core/contract/index.ts";
 import { wellFormed } from "../../../core/contract/internal.ts";
 
 /** The data does not follow the protocol. After an error of the framing the next frame cannot be found, so the connection must end. */
@@ -8,9 +9,16 @@ export class WireError extends Error {
 }
 
 const COMMA = 44;
-const OPEN = 91;
-const CLOSE = 93;
+const COLON = 58;
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_LIST = 91;
+const CLOSE_LIST = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
 const ZERO = 48;
+/** Characters below this are control characters. */
+const FIRST_PRINTABLE = 32;
 
 /** The length of a printed list, such as `[1,20,255]`. */
 export function byteListLength(bytes: Uint8Array): number {
@@ -34,7 +42,7 @@ function printByteList(bytes: Uint8Array, write: (piece: Buffer) => void): void 
 
 function printList(bytes: Uint8Array): Buffer {
   const text = Buffer.allocUnsafe(byteListLength(bytes));
-  text[0] = OPEN;
+  text[0] = OPEN_LIST;
   let at = 1;
   for (const byte of bytes) {
     if (byte > 99) {
@@ -44,7 +52,7 @@ function printList(bytes: Uint8Array): Buffer {
     text[at++] = ZERO + (byte % 10);
     text[at++] = COMMA;
   }
-  text[bytes.length === 0 ? at : at - 1] = CLOSE;
+  text[bytes.length === 0 ? at : at - 1] = CLOSE_LIST;
   return text;
 }
 
@@ -62,7 +70,7 @@ function readByteList(text: Uint8Array, at: number): { readonly bytes: Uint8Arra
     if (code === COMMA) commas += 1;
     else if ((code < ZERO || code > ZERO + 9) && !isSpace(code)) break;
   }
-  if (text[end] !== CLOSE) return undefined;
+  if (text[end] !== CLOSE_LIST) return undefined;
   const bytes = new Uint8Array(commas + 1);
   let count = 0;
   let from = at;
@@ -96,10 +104,8 @@ export type Printable =
   | readonly Printable[]
   | { readonly [name: string]: Printable | undefined };
 
-const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
-
 /** Compact JSON with keys in insertion order. Throws `WireError` if it is longer than `maxBytes`. */
-export function printJson(value: Printable, maxBytes: number): Buffer {
+export function printJson(value: Printable, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
   printPieces(value, (piece) => {
@@ -162,13 +168,8 @@ export interface JsonLimits {
 /** JSON as received. A list of numbers from 0 to 255 is read as bytes, an empty one too; the field that reads it knows its type. */
 export type WireValue = null | boolean | number | string | Uint8Array | readonly WireValue[] | ReadonlyMap<string, WireValue>;
 
-const WHITESPACE = new Set([32, 10, 13, 9]);
-const QUOTE = 34;
-/** Characters below this are control characters. */
-const FIRST_PRINTABLE = 32;
-const BACKSLASH = 92;
-/** Characters that end a number or a literal. */
-const TOKEN_ENDS = new Set([...WHITESPACE, 44, 93, 125]);
+/** Whether it ends a number or a literal. */
+const endsToken = (code: number | undefined): boolean => code === COMMA || code === CLOSE_LIST || code === CLOSE_OBJECT || isSpace(code);
 const MAX_TOKEN_LENGTH = 64;
 
 /**
@@ -206,8 +207,8 @@ class JsonReader {
     if ((this.#remainingValues -= 1) < 0) throw new WireError("This message holds more values than are taken at once: send less.");
     this.#skip();
     const code = this.#text[this.#at];
-    if (code === 123) return this.#object(depth);
-    if (code === 91) return this.#list(depth);
+    if (code === OPEN_OBJECT) return this.#object(depth);
+    if (code === OPEN_LIST) return this.#list(depth);
     if (code === QUOTE) return this.#string();
     return this.#literal();
   }
@@ -215,21 +216,21 @@ class JsonReader {
   #object(depth: number): WireValue {
     const fields = new Map<string, WireValue>();
     this.#at += 1;
-    if (this.#accept(125)) return fields;
+    if (this.#accept(CLOSE_OBJECT)) return fields;
     for (let members = 1; ; members += 1) {
       if (members > this.#members) throw new WireError(`An object may have ${this.#members} members: send less.`);
       this.#skip();
       const key = this.#string();
-      if (!this.#accept(58)) throw this.#syntaxError();
+      if (!this.#accept(COLON)) throw this.#syntaxError();
       fields.set(key, this.#value(depth + 1));
-      if (this.#accept(125)) return fields;
-      if (!this.#accept(44)) throw this.#syntaxError();
+      if (this.#accept(CLOSE_OBJECT)) return fields;
+      if (!this.#accept(COMMA)) throw this.#syntaxError();
     }
   }
 
   #list(depth: number): WireValue {
     this.#at += 1;
-    if (this.#accept(93)) return new Uint8Array(0);
+    if (this.#accept(CLOSE_LIST)) return new Uint8Array(0);
     const read = readByteList(this.#text, this.#at);
     if (read !== undefined) {
       this.#at = read.next;
@@ -238,8 +239,8 @@ class JsonReader {
     const items: WireValue[] = [];
     for (;;) {
       items.push(this.#value(depth + 1));
-      if (this.#accept(93)) return items;
-      if (!this.#accept(44)) throw this.#syntaxError();
+      if (this.#accept(CLOSE_LIST)) return items;
+      if (!this.#accept(COMMA)) throw this.#syntaxError();
     }
   }
 
@@ -268,7 +269,7 @@ class JsonReader {
   #literal(): null | boolean | number {
     const begin = this.#at;
     let end = begin;
-    while (end < this.#text.length && end - begin <= MAX_TOKEN_LENGTH && !TOKEN_ENDS.has(this.#text[end] ?? 0)) end += 1;
+    while (end < this.#text.length && end - begin <= MAX_TOKEN_LENGTH && !endsToken(this.#text[end])) end += 1;
     const value = this.#parse(begin, end);
     if (value !== null && typeof value !== "boolean" && typeof value !== "number") throw this.#syntaxError();
     this.#at = end;
@@ -291,7 +292,7 @@ class JsonReader {
   }
 
   #skip(): void {
-    while (WHITESPACE.has(this.#text[this.#at] ?? 0)) this.#at += 1;
+    while (isSpace(this.#text[this.#at])) this.#at += 1;
   }
 
   #syntaxError(): WireError {

@@ -1,10 +1,14 @@
 // Owns: what a codec of the canonical ABI is, and codecs of scalars, strings and lists. Does not own: composed types (compound-codecs.ts).
 import { utf8Of } from "../../../core/platform/index.ts";
-import type { WitValue } from "../wit.ts";
+import { isList, type WitValue } from "../wit.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 import type { GuestMemory, Allocation } from "./memory.ts";
 
 export type CoreType = "i32" | "i64" | "f64";
+
+/** The canonical ABI passes more core values than these through memory. */
+export const MAX_FLAT_PARAMS = 16;
+export const MAX_FLAT_RESULTS = 1;
 
 /** Converts values of one WIT type to and from a guest's memory and core values. */
 export interface Codec {
@@ -22,21 +26,26 @@ export interface Codec {
 
 export const roundUp = (offset: number, align: number): number => Math.ceil(offset / align) * align;
 
+const coreTypeError = (): GuestTrap => new GuestTrap("A core function of the guest passes another type than the component says.");
+
 /** Reads an i32 as unsigned. */
-export function u32At(flat: readonly CoreValue[], at: number): number {
+export const u32At = (flat: readonly CoreValue[], at: number): number => numberAt(flat, at) >>> 0;
+
+function numberAt(flat: readonly CoreValue[], at: number): number {
   const value = flat[at];
-  if (typeof value !== "number") throw new GuestTrap("A core function of the guest passes another type than the component says.");
-  return value >>> 0;
+  if (typeof value !== "number") throw coreTypeError();
+  return value;
+}
+
+function bigintAt(flat: readonly CoreValue[], at: number): bigint {
+  const value = flat[at];
+  if (typeof value !== "bigint") throw coreTypeError();
+  return BigInt.asUintN(64, value);
 }
 
 /** The host passed a value of the wrong type. This ends the call, since the guest cannot handle it. */
 export const hostTypeError = (type: string): GuestTrap =>
   new GuestTrap(`The host gave something else where the guest's world has ${type}.`);
-
-export const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
-
-export const isRecord = (value: WitValue): value is Readonly<Record<string, WitValue>> =>
-  typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
 
 const I32: readonly CoreType[] = ["i32"];
 
@@ -58,18 +67,6 @@ function checkedF64(value: WitValue): number {
 function booleanBit(value: WitValue): number {
   if (typeof value !== "boolean") throw hostTypeError("bool");
   return value ? 1 : 0;
-}
-
-function bigintAt(flat: readonly CoreValue[], at: number): bigint {
-  const value = flat[at];
-  if (typeof value !== "bigint") throw new GuestTrap("A core function of the guest passes another type than the component says.");
-  return BigInt.asUintN(64, value);
-}
-
-function floatAt(flat: readonly CoreValue[], at: number): number {
-  const value = flat[at];
-  if (typeof value !== "number") throw new GuestTrap("A core function of the guest passes another type than the component says.");
-  return value;
 }
 
 export const SCALARS: Readonly<Record<"bool" | "u8" | "u16" | "u32" | "u64" | "s32" | "f64", Codec>> = {
@@ -133,7 +130,7 @@ export const SCALARS: Readonly<Record<"bool" | "u8" | "u16" | "u32" | "u64" | "s
     flat: ["f64"],
     load: (memory, at) => memory.view.getFloat64(at, true),
     store: (memory, value, at) => memory.view.setFloat64(at, checkedF64(value), true),
-    lift: (_, flat, at) => floatAt(flat, at),
+    lift: (_, flat, at) => numberAt(flat, at),
     lower: (_, value, flat, at) => void (flat[at] = checkedF64(value)),
   },
 };

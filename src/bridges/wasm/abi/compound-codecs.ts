@@ -1,6 +1,6 @@
 // Owns: codecs of tuples, records and variants, and the codec of any WIT type (`codecOf`).
-import type { WitType, WitValue } from "../wit.ts";
-import { BYTES, type Codec, type CoreType, isList, isRecord, listOf, roundUp, SCALARS, TEXT, u32At, hostTypeError } from "./codec.ts";
+import { isList, isRecord, type WitType, type WitValue } from "../wit.ts";
+import { BYTES, type Codec, type CoreType, listOf, roundUp, SCALARS, TEXT, u32At, hostTypeError } from "./codec.ts";
 import type { GuestMemory } from "./memory.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 

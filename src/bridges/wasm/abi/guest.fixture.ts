@@ -3,7 +3,7 @@ import type { ExportName, ImportName } from "../component/world.ts";
 import { compile, type CoreModule } from "./webassembly.ts";
 import { Instance } from "./instance.ts";
 import { type LocalCall, runCall, type AnswerImport } from "./run-call.ts";
-import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./core-module.fixture.ts";
+import { coreModule, op, REALLOC, type TestFunction, type TestImport, type TestModule, type ValueType } from "./runnable-module.fixture.ts";
 
 const i32 = (count: number): readonly ValueType[] => Array.from({ length: count }, () => "i32");
 
@@ -74,7 +74,7 @@ export function guest({ imports = [], functions, exports, module: rest = {}, rea
     exports: exported,
   };
   const module = compile(bytes);
-  return { module, component, make: () => Instance.create(module, component) };
+  return { module, component, make: () => new Instance(module, component) };
 }
 
 export const LIMITS: LocalCall["limits"] = { callMs: 1000, memoryBytes: 1 << 24, hostCalls: 100, hostBytes: 200_000, resultBytes: 1000 };

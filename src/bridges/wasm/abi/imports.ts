@@ -98,46 +98,47 @@ export interface Boundary {
 }
 
 /** The import object for the core module of a component. */
-export function coreImportsOf(component: Component, border: Boundary): Record<string, Record<string, object>> {
+export function coreImportsOf(component: Component, boundary: Boundary): Record<string, Record<string, object>> {
   const modules = Map.groupBy(component.imports, ({ module }) => module);
   const named = Array.from(modules, ([module, members]) => [
     module,
-    Object.fromEntries(members.map(({ field, name }) => [field, isLocalImport(name) ? localImport(name, border) : suspendingImport(name, border)])),
+    Object.fromEntries(
+      members.map(({ field, name }) => [field, isLocalImport(name) ? localImport(name, boundary) : suspendingImport(name, boundary)]),
+    ),
   ]);
   return Object.fromEntries(named);
 }
 
-function localImport(name: ImportName, border: Boundary): HostFunction {
+function localImport(name: ImportName, boundary: Boundary): HostFunction {
   const type = compiledImport(name);
   return (...flat) => {
     try {
-      const { host, memory } = border.leave(name);
+      const { host, memory } = boundary.leave(name);
       const value = type.lower(memory, host.answer(name, type.lift(memory, flat)), flat);
-      border.enter();
+      boundary.enter();
       return value;
     } catch (thrown) {
-      throw border.fail(thrown);
+      throw boundary.fail(thrown);
     }
   };
 }
 
-function suspendingImport(name: ImportName, border: Boundary): object {
+function suspendingImport(name: ImportName, boundary: Boundary): object {
   const type = compiledImport(name);
   const callHost = async (flat: readonly CoreValue[]): Promise<CoreValue | undefined> => {
     try {
-      const { host, memory } = border.leave(name);
+      const { host, memory } = boundary.leave(name);
       const value = type.lower(memory, await host.wait(name, type.lift(memory, flat)), flat);
-      border.enter();
+      boundary.enter();
       return value;
     } catch (thrown) {
-      throw border.fail(thrown);
+      throw boundary.fail(thrown);
     }
   };
   if (webAssembly.Suspending === undefined)
     throw new GuestTrap("This JavaScript engine cannot suspend a guest that waits for its host: run Node 24.21 or newer.");
   return new webAssembly.Suspending((...flat) => callHost(flat));
 }
-
 
 /** A generator: SHA-256 of the seed and a counter. The same seed always gives the same numbers (law 4), so the seed must stay secret. */
 export class GuestRandom {

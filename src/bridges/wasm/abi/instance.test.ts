@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { capMemory } from "../component/memory-limits.ts";
 import { readComponent } from "../component/read-component.ts";
 import type { WitValue } from "../wit.ts";
-import { op, type TestFunction } from "./core-module.fixture.ts";
+import { op, type TestFunction } from "./runnable-module.fixture.ts";
 import { guest, put, RESULT, run, SEND, send, state, type TestGuest } from "./guest.fixture.ts";
 import { compile } from "./webassembly.ts";
 import { Instance } from "./instance.ts";
@@ -132,7 +132,7 @@ suite("a process", () => {
 });
 
 function guestOf({ module, component }: ReturnType<typeof guest>, change: Partial<ReturnType<typeof guest>["component"]>): Instance {
-  return Instance.create(module, { ...component, ...change });
+  return new Instance(module, { ...component, ...change });
 }
 
 const PAGE = 65_536;
@@ -141,7 +141,7 @@ const REQUEST = "message-server-client.handle-request";
 
 function instanceOf(path: string): Instance {
   const component = readComponent(readFileSync(new URL(`../../../../${path}`, import.meta.url)));
-  return Instance.create(compile(capMemory(component.module, 64 * PAGE)), component);
+  return new Instance(compile(capMemory(component.module, 64 * PAGE)), component);
 }
 
 const ask = (instance: Instance, text: string, wait?: AnswerImport, call?: Partial<LocalCall>): Promise<CallOutcome> =>

@@ -37,11 +37,7 @@ export class Instance {
   #wasiCalls = 0;
 
   /** Instantiates the component and runs its start function. Throws GuestTrap or NoRoom. */
-  static create(module: CoreModule, component: Component): Instance {
-    return new Instance(module, component);
-  }
-
-  private constructor(module: CoreModule, component: Component) {
+  constructor(module: CoreModule, component: Component) {
     this.#component = component;
     this.suspends = component.imports.some(({ name }) => !isLocalImport(name));
     try {

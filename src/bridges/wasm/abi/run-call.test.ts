@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { WitValue } from "../wit.ts";
-import { op } from "./core-module.fixture.ts";
+import { op } from "./runnable-module.fixture.ts";
 import { CALL, guest, LIMITS, put, RESULT, run, SEND, send, state } from "./guest.fixture.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

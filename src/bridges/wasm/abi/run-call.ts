@@ -1,12 +1,12 @@
 // Owns: one call in an instance: its limits, the host calls it made, and its outcome. Does not own: the instance (instance.ts).
 import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
-import type { WitValue } from "../wit.ts";
+import { isList, isRecord, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import { Budget } from "./memory.ts";
 import { GuestKilled, GuestTrap } from "./webassembly.ts";
 import { type CallContext, localAnswers, type LocalContext } from "./imports.ts";
 import { compiledImport } from "./world-functions.ts";
-import { isList, isRecord } from "./codec.ts";
 import type { Instance } from "./instance.ts";
 
 /** The part of a call that its worker needs. Can be posted. */
@@ -76,7 +76,7 @@ function contextOf(call: LocalCall, wait: AnswerImport, did: HostCall[], onLocal
 }
 
 function failedImport(name: ImportName, thrown: unknown): WitValue {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = messageOf(thrown);
   if (compiledImport(name).fallible) return { err: message };
   throw new GuestTrap(`${name} failed, and cannot tell the guest: ${message}`);
 }

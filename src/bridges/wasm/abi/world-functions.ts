@@ -1,14 +1,10 @@
 // Owns: the functions of Theater's world, compiled to codecs: passing parameters and results of imports and exports.
-import type { WitFunction, WitValue } from "../wit.ts";
-import { type ExportName, EXPORTS, type ImportName, IMPORTS, OLD_CHANNEL_OPEN } from "../component/world.ts";
-import { type Codec, isList, u32At } from "./codec.ts";
+import { isList, type WitFunction, type WitValue } from "../wit.ts";
+import { type ExportName, exportTypes, type ImportName, importTypes, OLD_CHANNEL_OPEN } from "../component/world.ts";
+import { type Codec, MAX_FLAT_PARAMS, MAX_FLAT_RESULTS, u32At } from "./codec.ts";
 import { codecOf, tupleOf } from "./compound-codecs.ts";
 import { type CoreValue, GuestTrap } from "./webassembly.ts";
 import type { GuestMemory } from "./memory.ts";
-
-/** More core values than these are passed through memory. */
-const MAX_PARAMS = 16;
-const MAX_RESULTS = 1;
 
 /** A function that the guest exports, compiled. */
 export interface CompiledExport {
@@ -20,7 +16,7 @@ export interface CompiledExport {
 }
 
 /** A function that the guest imports, compiled. */
-export interface CompiledImport {
+interface CompiledImport {
   /** Its type is a WIT result, so the guest can receive an error. */
   readonly fallible: boolean;
   /** Reads its arguments. Also checks the pointer for its result, before the host acts. */
@@ -31,7 +27,7 @@ export interface CompiledImport {
 
 export function compileExport(type: WitFunction): CompiledExport {
   const { params, result } = compileSignature(type);
-  const spilt = params.flat.length > MAX_PARAMS;
+  const spilt = params.flat.length > MAX_FLAT_PARAMS;
   return {
     arity: spilt ? 1 : params.flat.length,
     lower(memory, values) {
@@ -47,7 +43,7 @@ export function compileExport(type: WitFunction): CompiledExport {
     lift(memory, given) {
       if (result === undefined) return undefined;
       if (typeof given !== "number" && typeof given !== "bigint") throw new GuestTrap("A core function of the guest gives no result.");
-      if (result.flat.length <= MAX_RESULTS) return result.lift(memory, [given], 0);
+      if (result.flat.length <= MAX_FLAT_RESULTS) return result.lift(memory, [given], 0);
       const pointer = u32At([given], 0);
       memory.check(pointer, result.size, result.align, "result");
       return result.load(memory, pointer);
@@ -57,8 +53,8 @@ export function compileExport(type: WitFunction): CompiledExport {
 
 export function compileImport(type: WitFunction): CompiledImport {
   const { params, result } = compileSignature(type);
-  const spilt = params.flat.length > MAX_PARAMS;
-  const resultPointerIndex = result !== undefined && result.flat.length > MAX_RESULTS ? (spilt ? 1 : params.flat.length) : -1;
+  const spilt = params.flat.length > MAX_FLAT_PARAMS;
+  const resultPointerIndex = result !== undefined && result.flat.length > MAX_FLAT_RESULTS ? (spilt ? 1 : params.flat.length) : -1;
   return {
     fallible: typeof type.result === "object" && "result" in type.result,
     lift(memory, flat) {
@@ -89,24 +85,19 @@ function compileSignature({ params, result }: WitFunction): { readonly params: C
 }
 
 /** The world is fixed, so each function is compiled once for all components, at its first use. */
-const functions = new Map<string, WitFunction>();
 const imports = new Map<ImportName, CompiledImport>();
 const exports = new Map<ExportName, CompiledExport>();
 let oldChannelOpen: CompiledExport | undefined;
 
-for (const table of [IMPORTS, EXPORTS])
-  for (const [group, members] of Object.entries(table))
-    for (const [name, type] of Object.entries<WitFunction>(members)) functions.set(`${group}.${name}`, type);
-
-function signatureOf(name: ImportName | ExportName): WitFunction {
-  const type = functions.get(name);
+function typeIn(types: ReadonlyMap<string, WitFunction>, name: ImportName | ExportName): WitFunction {
+  const type = types.get(name);
   if (type === undefined) throw new Error(`Theater's world has no function ${name}: the component was not checked.`);
   return type;
 }
 
 export function compiledImport(name: ImportName): CompiledImport {
   let found = imports.get(name);
-  if (found === undefined) imports.set(name, (found = compileImport(signatureOf(name))));
+  if (found === undefined) imports.set(name, (found = compileImport(typeIn(importTypes, name))));
   return found;
 }
 
@@ -114,6 +105,6 @@ export function compiledImport(name: ImportName): CompiledImport {
 export function compiledExport(name: ExportName, old: boolean): CompiledExport {
   if (old && name === "message-server-client.handle-channel-open") return (oldChannelOpen ??= compileExport(OLD_CHANNEL_OPEN));
   let found = exports.get(name);
-  if (found === undefined) exports.set(name, (found = compileExport(signatureOf(name))));
+  if (found === undefined) exports.set(name, (found = compileExport(typeIn(exportTypes, name))));
   return found;
 }

@@ -22,7 +22,7 @@ export interface ActorExport {
   readonly old: boolean;
 }
 
-export interface ActorExports {
+interface ActorExports {
   readonly package: TheaterPackage;
   readonly functions: ReadonlyMap<ExportName, ActorExport>;
 }

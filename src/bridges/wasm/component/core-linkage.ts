@@ -1,4 +1,5 @@
 // Owns: how a component's core modules are linked: the main module, its imports of Theater, and what refuses more than one module.
+import { MAX_FLAT_PARAMS, MAX_FLAT_RESULTS } from "../abi/codec.ts";
 import { codecOf } from "../abi/compound-codecs.ts";
 import type { WitFunction } from "../wit.ts";
 import { quoted, WasmError } from "../wasm-error.ts";
@@ -7,25 +8,21 @@ import { type CanonOptions, type CoreInstance, type CoreItem, type InlineCoreIns
 import type { Component } from "./component.ts";
 import { importName, importTypes } from "./world.ts";
 
-/** The canonical ABI passes more core values than these through memory. */
-const MAX_PARAMS = 16;
-const MAX_RESULTS = 1;
-
 function flatten({ params, result }: WitFunction): CoreSignature {
   const values = Object.values(params).flatMap((type) => codecOf(type).flat);
-  return { params: values.length > MAX_PARAMS ? ["i32"] : values, results: result === undefined ? [] : codecOf(result).flat };
+  return { params: values.length > MAX_FLAT_PARAMS ? ["i32"] : values, results: result === undefined ? [] : codecOf(result).flat };
 }
 
 /** The signature of the core function that implements an export. */
 export function liftedSignature(type: WitFunction): CoreSignature {
   const { params, results } = flatten(type);
-  return { params, results: results.length > MAX_RESULTS ? ["i32"] : results };
+  return { params, results: results.length > MAX_FLAT_RESULTS ? ["i32"] : results };
 }
 
 /** The signature of the core function that represents an import. Several results are written where its last parameter points. */
 export function loweredSignature(type: WitFunction): CoreSignature {
   const { params, results } = flatten(type);
-  return results.length > MAX_RESULTS ? { params: [...params, "i32"], results: [] } : { params, results };
+  return results.length > MAX_FLAT_RESULTS ? { params: [...params, "i32"], results: [] } : { params, results };
 }
 
 const sameCoreSignature = (one: CoreSignature, other: CoreSignature | undefined): boolean =>
@@ -120,7 +117,7 @@ function findLowered(main: ModuleInstance, { module, field }: CoreImport, fixups
 }
 
 /**
- * Finds the imports of Theater among those of the main module. `uses` receives the canonical options of each, `other` every
+ * Finds the imports of Theater among those of the main module. `onOptions` receives the canonical options of each, `onOtherImport` every
  * import that is not of Theater.
  */
 export function theaterImportsOf(

@@ -1,8 +1,8 @@
 // Owns: reading the imports, exports and types of a core module. Does not own: bounding its memory (memory-limits.ts), and validating its code, which the compiler does.
 import { WasmError } from "../wasm-error.ts";
-import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
+import { ByteReader, MODULE, preamble, type Section, sections } from "./reader.ts";
 
-export type CoreValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
+type CoreValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "funcref" | "externref" | "reference";
 
 export interface CoreSignature {
   readonly params: readonly CoreValueType[];
@@ -92,11 +92,25 @@ export interface CoreModule {
   signature(func: number): CoreSignature | undefined;
 }
 
-const TYPES = 1;
-const IMPORTS = 2;
-const FUNCTIONS = 3;
-const EXPORTS = 7;
-const START = 8;
+/** The ids of sections. */
+export const SECTION = {
+  types: 1,
+  imports: 2,
+  functions: 3,
+  tables: 4,
+  memories: 5,
+  globals: 6,
+  exports: 7,
+  start: 8,
+  tags: 13,
+} as const;
+
+/** Yields all sections but the custom ones. The caller must read each to its end. Throws `WasmError`. */
+export function coreSections(bytes: Uint8Array): Generator<Section> {
+  const reader = new ByteReader(bytes);
+  if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");
+  return sections(reader);
+}
 
 /** The limit of V8. */
 const MAX_FUNCTIONS = 1_000_000;
@@ -135,22 +149,22 @@ function readImport(reader: ByteReader, types: readonly CoreSignature[]): CoreIm
 
 /** Reads names and types. Does not validate code: the compiler does. Throws `WasmError`. */
 export function readCoreModule(bytes: Uint8Array): CoreModule {
-  const reader = new ByteReader(bytes);
-  if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");
   const types: CoreSignature[] = [];
   const imports: CoreImport[] = [];
   const typeOf: number[] = [];
   const exports = new Map<string, { readonly sort: CoreSort; readonly index: number }>();
   let start: number | undefined;
-  for (const { id, body } of sections(reader)) {
-    if (id === TYPES) for (let left = boundedCount(body, MAX_OTHERS, "types"); left > 0; left -= 1) types.push(readCoreFunctionType(body));
-    else if (id === IMPORTS)
+  for (const { id, body } of coreSections(bytes)) {
+    if (id === SECTION.types)
+      for (let left = boundedCount(body, MAX_OTHERS, "types"); left > 0; left -= 1) types.push(readCoreFunctionType(body));
+    else if (id === SECTION.imports)
       for (let left = boundedCount(body, MAX_OTHERS, "imports"); left > 0; left -= 1) imports.push(readImport(body, types));
-    else if (id === FUNCTIONS) for (let left = boundedCount(body, MAX_FUNCTIONS, "functions"); left > 0; left -= 1) typeOf.push(body.u32());
-    else if (id === EXPORTS)
+    else if (id === SECTION.functions)
+      for (let left = boundedCount(body, MAX_FUNCTIONS, "functions"); left > 0; left -= 1) typeOf.push(body.u32());
+    else if (id === SECTION.exports)
       for (let left = boundedCount(body, MAX_OTHERS, "exports"); left > 0; left -= 1)
         exports.set(body.name(), { sort: readCoreSort(body), index: body.u32() });
-    else if (id === START) start = body.u32();
+    else if (id === SECTION.start) start = body.u32();
     else body.rest();
   }
   const functions = imports.filter(({ sort }) => sort === "func");

@@ -1,7 +1,17 @@
 // Owns: bounding the memory and tables of a core module, and counting what an instance holds outside its memory.
+import { memoize } from "../../../core/contract/internal.ts";
 import { WasmError } from "../wasm-error.ts";
-import { type CoreSignature, readCoreFunctionType, readCoreValueType, readLimits, type Limits, readElementType } from "./core-module.ts";
-import { MODULE, preamble, ByteReader, sections } from "./reader.ts";
+import {
+  coreSections,
+  type CoreSignature,
+  type Limits,
+  readCoreFunctionType,
+  readCoreValueType,
+  readElementType,
+  readLimits,
+  SECTION,
+} from "./core-module.ts";
+import type { ByteReader } from "./reader.ts";
 import type { Component } from "./component.ts";
 
 /** Of all tables together. An element takes 8 to 16 bytes outside the memory that is counted. */
@@ -88,14 +98,6 @@ function globalBytes(body: ByteReader): number {
 const PAGE = 65_536;
 const MAX_EXCEPTION_VALUES = 16;
 
-const TYPES = 1;
-const IMPORTS = 2;
-const FUNCTIONS = 3;
-const TABLES = 4;
-const MEMORIES = 5;
-const GLOBALS = 6;
-const TAGS = 13;
-
 function encodeLeb(value: number): number[] {
   const bytes: number[] = [];
   let left = value;
@@ -161,9 +163,7 @@ interface SectionRules {
   readonly memories: (body: ByteReader) => readonly number[];
 }
 
-function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffer> {
-  const reader = new ByteReader(module);
-  if (preamble(reader) !== MODULE) throw reader.damaged("a core module does not begin as one");
+function rewrite(module: Uint8Array, rules: SectionRules): Uint8Array<ArrayBuffer> {
   const types: CoreSignature[] = [];
   const pieces: Uint8Array[] = [];
   let copied = 0;
@@ -171,13 +171,13 @@ function rewrite(module: Uint8Array, parts: SectionRules): Uint8Array<ArrayBuffe
     pieces.push(module.subarray(copied, from), Uint8Array.from(bytes));
     copied = to;
   };
-  for (const { id, from, to, body } of sections(reader)) {
-    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) types.push(readCoreFunctionType(body));
-    else if (id === IMPORTS) parts.imports(body);
-    else if (id === TABLES) replace(from, to, encodeSection(TABLES, cappedTables(body)));
-    else if (id === MEMORIES) replace(from, to, encodeSection(MEMORIES, parts.memories(body)));
-    else if (id === GLOBALS) globalBytes(body);
-    else if (id === TAGS) checkTags(body, types);
+  for (const { id, from, to, body } of coreSections(module)) {
+    if (id === SECTION.types) for (let left = body.count(); left > 0; left -= 1) types.push(readCoreFunctionType(body));
+    else if (id === SECTION.imports) rules.imports(body);
+    else if (id === SECTION.tables) replace(from, to, encodeSection(id, cappedTables(body)));
+    else if (id === SECTION.memories) replace(from, to, encodeSection(id, rules.memories(body)));
+    else if (id === SECTION.globals) globalBytes(body);
+    else if (id === SECTION.tags) checkTags(body, types);
     else body.rest();
   }
   pieces.push(module.subarray(copied));
@@ -210,26 +210,17 @@ const WEIGHT = 4;
 const FUNCTION_BYTES = 64;
 const ELEMENT_BYTES = 16;
 
-const cache = new WeakMap<Component, number>();
-
 /** What an instance holds outside its memory (tables, functions, globals), converted to bytes of memory. Throws `WasmError`. */
-export function bytesOutsideMemory(component: Component): number {
-  const found = cache.get(component);
-  if (found !== undefined) return found;
-  const modules = [component.module, ...Object.values(component.glue?.modules ?? {})];
-  const bytes = modules.reduce((sum, module) => sum + moduleBytesOutside(module), 0);
-  cache.set(component, bytes);
-  return bytes;
-}
+export const bytesOutsideMemory = memoize(({ module, glue }: Component): number =>
+  [module, ...Object.values(glue?.modules ?? {})].reduce((sum, each) => sum + moduleBytesOutside(each), 0),
+);
 
 function moduleBytesOutside(module: Uint8Array): number {
-  const reader = new ByteReader(module);
-  preamble(reader);
   let bytes = 0;
-  for (const { id, body } of sections(reader)) {
-    if (id === FUNCTIONS) bytes += body.count() * FUNCTION_BYTES;
-    else if (id === TABLES) bytes += readTables(body).reduce((sum, { max }) => sum + max * ELEMENT_BYTES, 0);
-    else if (id === GLOBALS) bytes += globalBytes(body);
+  for (const { id, body } of coreSections(module)) {
+    if (id === SECTION.functions) bytes += body.count() * FUNCTION_BYTES;
+    else if (id === SECTION.tables) bytes += readTables(body).reduce((sum, { max }) => sum + max * ELEMENT_BYTES, 0);
+    else if (id === SECTION.globals) bytes += globalBytes(body);
     body.rest();
   }
   return bytes * WEIGHT;

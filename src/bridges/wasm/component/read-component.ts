@@ -57,11 +57,11 @@ class SharedOptions {
   }
 }
 
-function checkCoreExport(main: MainModule, uses: SharedOptions, { func, type, old }: ActorExport): CoreExport {
+function checkCoreExport(main: MainModule, shared: SharedOptions, { func, type, old }: ActorExport): CoreExport {
   if (func.lifted === undefined) throw needsJco("The component exports what it imports");
   const { core, options } = func.lifted;
   const signature = liftedSignature(type);
-  uses.add(options);
+  shared.add(options);
   return {
     core: main.func(core, signature),
     ...(options.post === undefined ? {} : { post: main.func(options.post, { params: signature.results, results: [] }) }),
@@ -95,22 +95,28 @@ export function readChecked(bytes: Uint8Array, singleModule: boolean): CheckedCo
   const lifted = [...actor.functions.values()].find(({ func }) => func.lifted !== undefined)?.func.lifted;
   if (lifted === undefined) throw needsJco("The component exports what it imports");
   const main = mainModule(lifted.core);
-  const uses = new SharedOptions(main);
+  const shared = new SharedOptions(main);
   const exports: Partial<Record<ExportName, CoreExport>> = {};
-  for (const [name, each] of actor.functions) exports[name] = checkCoreExport(main, uses, each);
+  for (const [name, each] of actor.functions) exports[name] = checkCoreExport(main, shared, each);
   refuseUnexportedHandlers(main, actor.functions);
   if (singleModule) refuseLinked(main, model.coreInstances);
   const fixups = fixupsOf(main.instance, model.coreInstances);
-  const imports = theaterImportsOf(main.instance, main.core.imports, fixups, uses.add, singleModule ? refuseOtherImport : () => undefined);
-  if (uses.memory === undefined || uses.realloc === undefined)
+  const imports = theaterImportsOf(
+    main.instance,
+    main.core.imports,
+    fixups,
+    shared.add,
+    singleModule ? refuseOtherImport : () => undefined,
+  );
+  if (shared.memory === undefined || shared.realloc === undefined)
     throw componentError("The component names no memory or no allocator, and its functions take bytes: build it again.");
   const component: Component = {
     digest: hash("sha256", bytes, "hex"),
     package: actor.package,
     // A copy: posting a view to a worker would copy the whole buffer. `slice` would be a view if `bytes` is a Buffer.
     module: new Uint8Array(main.instance.module),
-    realloc: uses.realloc,
-    memory: uses.memory,
+    realloc: shared.realloc,
+    memory: shared.memory,
     imports,
     exports,
   };

@@ -64,15 +64,24 @@ const OF_DEFINITION = 0x00;
 const INLINE = 0x01;
 const CORE_INSTANCE = 0x12;
 
-function readCoreArguments(reader: ByteReader, scope: Scope): Map<string, CoreInstance> {
-  const args = new Map<string, CoreInstance>();
+/** Reads a vector of entries, whose names must differ. */
+function readNamed<T>(reader: ByteReader, scope: Scope, readKey: (reader: ByteReader) => string, readEntry: () => T): Map<string, T> {
+  const found = new Map<string, T>();
   for (let left = reader.count(); left > 0; left -= 1) {
     scope.budget.step(reader);
-    const key = reader.name();
-    if (reader.u8() !== CORE_INSTANCE) throw reader.damaged("a core module is given what is no instance");
-    addUnique(reader, args, key, scope.coreInstance(reader));
+    const key = readKey(reader);
+    addUnique(reader, found, key, readEntry());
   }
-  return args;
+  return found;
+}
+
+const readPlainName = (reader: ByteReader): string => reader.name();
+
+function readCoreArguments(reader: ByteReader, scope: Scope): Map<string, CoreInstance> {
+  return readNamed(reader, scope, readPlainName, () => {
+    if (reader.u8() !== CORE_INSTANCE) throw reader.damaged("a core module is given what is no instance");
+    return scope.coreInstance(reader);
+  });
 }
 
 /** Reads a core instance definition, and adds the instance to the scope. */
@@ -81,15 +90,9 @@ function readCoreInstance(reader: ByteReader, scope: Scope): void {
   const how = reader.u8();
   let instance: CoreInstance;
   if (how === OF_DEFINITION) instance = { module: scope.entity(reader, "module").bytes, args: readCoreArguments(reader, scope) };
-  else if (how === INLINE) {
-    const items = new Map<string, CoreItem>();
-    for (let left = reader.count(); left > 0; left -= 1) {
-      scope.budget.step(reader);
-      const key = reader.name();
-      addUnique(reader, items, key, scope.coreItem(reader, readCoreItemSort(reader)));
-    }
-    instance = { items };
-  } else throw reader.damaged(`${how} makes no core instance`);
+  else if (how === INLINE)
+    instance = { items: readNamed(reader, scope, readPlainName, () => scope.coreItem(reader, readCoreItemSort(reader))) };
+  else throw reader.damaged(`${how} makes no core instance`);
   scope.coreInstances.push(instance);
   scope.budget.coreInstances.push(instance);
 }
@@ -101,16 +104,6 @@ function readEntityReference(reader: ByteReader, scope: Scope): Entity {
   return scope.entity(reader, sort.entity);
 }
 
-function readNamedEntities(reader: ByteReader, scope: Scope, key: (reader: ByteReader) => string): Map<string, Entity> {
-  const found = new Map<string, Entity>();
-  for (let left = reader.count(); left > 0; left -= 1) {
-    scope.budget.step(reader);
-    const each = key(reader);
-    addUnique(reader, found, each, readEntityReference(reader, scope));
-  }
-  return found;
-}
-
 /** Reads an instance definition, and adds the instance to the scope. `instantiateWith` returns the exports of a nested component. */
 function readInstance(
   reader: ByteReader,
@@ -120,9 +113,10 @@ function readInstance(
   const how = reader.u8();
   if (how === OF_DEFINITION) {
     const component = scope.entity(reader, "component");
-    const args = readNamedEntities(reader, scope, (from) => from.name());
+    const args = readNamed(reader, scope, readPlainName, () => readEntityReference(reader, scope));
     scope.add(reader, { sort: "instance", exports: instantiateWith(component, args, scope) });
-  } else if (how === INLINE) scope.add(reader, { sort: "instance", exports: readNamedEntities(reader, scope, readExternName) });
+  } else if (how === INLINE)
+    scope.add(reader, { sort: "instance", exports: readNamed(reader, scope, readExternName, () => readEntityReference(reader, scope)) });
   else throw reader.damaged(`${how} makes no instance`);
 }
 

@@ -59,7 +59,7 @@ export type Entity =
   | { readonly sort: "instance"; readonly exports: Exports }
   | { readonly sort: "module"; readonly bytes: Uint8Array };
 
-export type EntitySort = Entity["sort"];
+type EntitySort = Entity["sort"];
 
 /** Real components take hundreds to thousands. */
 const MAX_STEPS = 300_000;

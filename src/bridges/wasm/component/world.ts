@@ -145,7 +145,7 @@ export const EXPORTS = {
 export const OLD_CHANNEL_OPEN: WitFunction = handler([BYTES], { record: { accepted: "bool", message: STATE } });
 
 export type ImportInterface = keyof typeof IMPORTS;
-export type ExportInterface = keyof typeof EXPORTS;
+type ExportInterface = keyof typeof EXPORTS;
 /** `message-server-host.send` */
 export type ImportName = { [I in ImportInterface]: `${I}.${keyof (typeof IMPORTS)[I] & string}` }[ImportInterface];
 /** `message-server-client.handle-send` */
@@ -153,7 +153,7 @@ export type ExportName = { [I in ExportInterface]: `${I}.${keyof (typeof EXPORTS
 
 export type TheaterPackage = "theater:simple" | "ntwk:theater";
 
-export interface InterfaceName {
+interface InterfaceName {
   readonly package: TheaterPackage;
   readonly interface: string;
 }

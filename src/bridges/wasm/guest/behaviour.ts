@@ -1,7 +1,8 @@
 // Owns: the behaviour of the kind `guest`: which messages it handles, and when. Does not own: handling them (message-handlers.ts, lifecycle.ts).
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, type Work } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { GUEST, type GuestState, pausedMessage } from "../guest-state.ts";
-import { refusal, type GuestRuntime, textArgument } from "./guest-runtime.ts";
+import { type Handler, refusal, type GuestRuntime, textArgument } from "./guest-runtime.ts";
 import { start, pause, resume, initialGuestState, update } from "./lifecycle.ts";
 import {
   channelCheck,
@@ -11,28 +12,27 @@ import {
   childError,
   childExit,
   childStopped,
-  type Handler,
   request,
   send,
 } from "./message-handlers.ts";
 import { interrupted } from "./run-guest.ts";
 
-const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ["start", start],
-  ["send", send],
-  ["request", request],
-  ["channel-open", channelOpen],
-  ["channel-message", channelMessage],
-  ["channel-close", channelClose],
-  ["channel-check", channelCheck],
-  ["child-error", childError],
-  ["child-exit", childExit],
-  ["ended", childStopped],
-  ["pause", pause],
-  ["resume", resume],
-  ["update", update],
-  ["cut", interrupted],
-]);
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  start,
+  send,
+  request,
+  "channel-open": channelOpen,
+  "channel-message": channelMessage,
+  "channel-close": channelClose,
+  "channel-check": channelCheck,
+  "child-error": childError,
+  "child-exit": childExit,
+  ended: childStopped,
+  pause,
+  resume,
+  update,
+  cut: interrupted,
+};
 
 /** Messages that a paused actor still handles. They do not call the guest. */
 const WHILE_PAUSED: ReadonlySet<string> = new Set([
@@ -85,7 +85,7 @@ function receive(
   seq: number,
   uid: string,
 ): Turn<GuestState> | Work<GuestState> {
-  const handler = HANDLERS.get(message.action);
+  const handler = getOwn(HANDLERS, message.action);
   if (handler === undefined)
     return refusal(
       "UNKNOWN",

@@ -1,9 +1,10 @@
 // Owns: the record of a call in its event: writing and reading it. Does not own: values in it (stored-values.ts).
 import { type ContentStore, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { storeValue, storeText, loadText, type Put } from "../stored-values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
-import { type ExportName, EXPORTS } from "../component/world.ts";
+import { type ExportName, isExportName } from "../component/world.ts";
 
 /** If the host calls are longer, all but the last are moved to the content store: an event is always read as a whole. */
 const INLINE_TEXT = 262_144;
@@ -32,8 +33,7 @@ export async function recordCall(
     call: { export: call.export, params },
     did: await moveOldCallsOut(did, put),
     end: outcome.end,
-    ...(outcome.message === undefined ? {} : { message: outcome.message.toWellFormed() }),
-    ...(back === undefined ? {} : { back }),
+    ...omitUndefined({ message: outcome.message?.toWellFormed(), back }),
   };
 }
 
@@ -76,17 +76,12 @@ export interface GuestRecord {
   readonly back?: Json;
 }
 
-const EXPORT_NAMES: ReadonlySet<string> = new Set(
-  Object.entries(EXPORTS).flatMap(([of, functions]) => Object.keys(functions).map((name) => `${of}.${name}`)),
-);
-const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && EXPORT_NAMES.has(name);
-
 /** Returns undefined if it is not the record of a call. Throws `MissingContent` if a stored part is missing. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
   if (!isJsonObject(record) || !isJsonObject(record["call"])) return undefined;
   const { call, did, end, message, back } = record;
   const { export: name, params } = call;
-  if (!isExport(name) || !isList(params) || !isList(did) || typeof end !== "string") return undefined;
+  if (typeof name !== "string" || !isExportName(name) || !isList(params) || !isList(did) || typeof end !== "string") return undefined;
   const calls: GuestRecord["did"][number][] = [];
   for (const one of await loadCalls(did, get)) {
     if (!isJsonObject(one) || typeof one["name"] !== "string" || !isList(one["args"])) return undefined;
@@ -98,7 +93,7 @@ export async function readRecord(record: Json | undefined, get: ContentStore["ge
     did: calls,
     end,
     ...(typeof message === "string" ? { message } : {}),
-    ...(back === undefined ? {} : { back }),
+    ...omitUndefined({ back }),
   };
 }
 

@@ -118,12 +118,14 @@ export const markClosing = (state: GuestState, stale: readonly string[]): GuestS
     ? state
     : { ...state, channels: { ...state.channels, ...Object.fromEntries(stale.map((channel) => [channel, CLOSING])) } };
 
-/** The guest handles it like any other close. */
-export const closeMessage = (self: ActorId, channel: string): Outgoing => ({
-  to: self,
+export const closeMessage = (to: ActorId, channel: string, why: string): Outgoing => ({
+  to,
   action: "channel-close",
-  args: { channel, why: "whoever was at the other end is gone" },
+  args: { channel, why },
 });
+
+/** Sent to the guest itself, which handles it like any other close. */
+export const closeStale = (self: ActorId, channel: string): Outgoing => closeMessage(self, channel, "whoever was at the other end is gone");
 
 /** The other end closes the channel if it does not have it. */
 export const checkMessage = ([channel, to]: readonly [string, ActorId]): Outgoing => ({ to, action: "channel-check", args: { channel } });

@@ -4,18 +4,19 @@ import {
   type Behaviour,
   type Engine,
   isJsonObject,
-  type Json,
   type Message,
   type Reply,
   StoreError,
   type Turn,
+  type Work,
 } from "../../../core/contract/index.ts";
-import { isActorId } from "../../../core/contract/internal.ts";
+import { getOwn, isActorId } from "../../../core/contract/internal.ts";
 import type { Beginning, GuestOptions } from "../guest-options.ts";
-import type { ChannelEnd, GuestState } from "../guest-state.ts";
+import { type ChannelEnd, type GuestState, isDigest } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
 import type { WitValue } from "../wit.ts";
 import type { ExportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import type { ChannelPeers } from "./channel-peers.ts";
 import type { ProgramCache } from "./program-cache.ts";
 import type { InstanceTracker } from "./instance-tracker.ts";
@@ -47,6 +48,9 @@ export interface Delivery {
   readonly uid: string;
 }
 
+/** Handles the messages of one action. */
+export type Handler = (runtime: GuestRuntime, delivery: Delivery) => Turn<GuestState> | Work<GuestState>;
+
 export interface CallAnswer {
   readonly reply: Reply | "later";
   /** A further change of the actor's state. */
@@ -65,19 +69,19 @@ export interface ExportCall {
   readonly isStart?: true;
   /** The id of the request that this call handles. */
   readonly request?: string;
-  readonly answer: (back: WitValue, effects: CallEffects) => CallAnswer;
+  /** The reply after success. Default: null. */
+  readonly answer?: (back: WitValue, effects: CallEffects) => CallAnswer;
 }
 
 export const refusal = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });
 /** Refuses a message because a part of the program is missing or invalid. */
 export const programRefusal = (error: unknown): Turn<GuestState> =>
-  refusal(error instanceof StoreError ? error.code : "INVALID", error instanceof Error ? error.message : String(error));
+  refusal(error instanceof StoreError ? error.code : "INVALID", messageOf(error));
 export const failedReply = (code: string, message: string): Reply => ({ ok: { failed: { code, message } } });
-export const NULL_REPLY: CallAnswer = { reply: { ok: null } };
 
 /** A text argument; undefined if it is missing or not a text. */
 export function textArgument({ args }: Message, name: string): string | undefined {
-  const value = isJsonObject(args) && Object.hasOwn(args, name) ? args[name] : undefined;
+  const value = isJsonObject(args) ? getOwn(args, name) : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
@@ -96,8 +100,6 @@ export function channelEndArgument({ args }: Message): ChannelEnd | undefined {
   if (isActorId(actor)) return { actor };
   return typeof host === "string" && host !== "" ? { host } : undefined;
 }
-
-const isDigest = (value: Json | undefined): value is string => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
 
 export function parseBeginning({ start }: Message): Beginning | undefined {
   if (!isJsonObject(start)) return undefined;

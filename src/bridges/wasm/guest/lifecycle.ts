@@ -1,9 +1,10 @@
 // Owns: starting, pausing, resuming and updating a guest. Does not own: what its start is made of (prepare.ts).
-import type { Message, Outgoing, Turn, Work } from "../../../core/contract/index.ts";
-import type { GuestState } from "../guest-state.ts";
-import { parseBeginning, type Delivery, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
+import type { Message, Outgoing, Turn } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
+import { type GuestState, isDigest } from "../guest-state.ts";
+import { messageOf } from "../wasm-error.ts";
+import { type Handler, parseBeginning, refusal, type GuestRuntime, textArgument, programRefusal } from "./guest-runtime.ts";
 import { runGuest } from "./run-guest.ts";
-import type { Handler } from "./message-handlers.ts";
 
 /** The state before `start` was applied; its id is empty. Never throws: the turn refuses an invalid start. */
 export function initialGuestState(first: Message): GuestState {
@@ -12,19 +13,18 @@ export function initialGuestState(first: Message): GuestState {
     id: "",
     name: beginning?.name ?? "",
     manifest: beginning?.manifest ?? "",
-    ...(beginning?.origin === undefined ? {} : { origin: beginning.origin }),
+    ...omitUndefined({ origin: beginning?.origin }),
     component: beginning?.component ?? "",
     state: beginning?.initialState ?? null,
     status: "running",
-    ...(first.from === undefined ? {} : { parent: first.from }),
-    ...(beginning?.generation === undefined ? {} : { generation: beginning.generation }),
+    ...omitUndefined({ parent: first.from, generation: beginning?.generation }),
     children: {},
     channels: {},
     outstanding: [],
   };
 }
 
-export function start(runtime: GuestRuntime, delivery: Delivery): Turn<GuestState> | Work<GuestState> {
+export const start: Handler = (runtime, delivery) => {
   const { message, uid } = delivery;
   if (delivery.state.id !== "")
     return refusal("ActorAlreadyExists", `${message.to} runs already: stop it first, or start the other one under another name.`);
@@ -42,7 +42,7 @@ export function start(runtime: GuestRuntime, delivery: Delivery): Turn<GuestStat
     isStart: true,
     answer: () => answer,
   });
-}
+};
 
 /** Starts from a state without calling `init`, so only the program and the state can be invalid. */
 async function startFromState(
@@ -87,14 +87,13 @@ export const resume: Handler = (runtime, { message, state, self }) => {
 /** Replaces the component from the next message on. The state stays the same. */
 export const update: Handler = (runtime, { message, state, self }) => {
   const component = textArgument(message, "component");
-  if (component === undefined || !/^[0-9a-f]{64}$/u.test(component))
-    return refusal("INVALID", "A component is named by its digest in the content store.");
+  if (!isDigest(component)) return refusal("INVALID", "A component is named by its digest in the content store.");
   if (message.from !== undefined) return refusal("INVALID", "Only an operator gives a guest another component.");
   return async () => {
     try {
       await runtime.programs.program(state.manifest, component, state.origin);
     } catch (error) {
-      return refusal("INVALID", error instanceof Error ? error.message : String(error));
+      return refusal("INVALID", messageOf(error));
     }
     runtime.instances.discard(self);
     return component === state.component ? {} : { state: { ...state, component } };

@@ -1,5 +1,6 @@
 // Owns: which contents of guests must not be collected: those of states and manifests, and recent ones.
 import type { ActorId, Clock, ContentStore, Digest } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { GUEST, isGuestState } from "../guest-state.ts";
 import { MANIFEST_SPACE, parseReference } from "../manifest/manifest-finder.ts";
 import { readManifest } from "../manifest/read-manifest.ts";
@@ -87,7 +88,7 @@ export async function* liveContents(runtime: GuestRuntime): AsyncGenerator<Diges
   const engine = runtime.engine();
   let after: ActorId | undefined;
   for (;;) {
-    const page = await engine.list({ kind: GUEST, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await engine.list({ kind: GUEST, live: true, limit: PAGE, ...omitUndefined({ after }) });
     for (const { id } of page) {
       const state = (await engine.read(id))?.state;
       if (!isGuestState(state)) continue;

@@ -1,22 +1,23 @@
 // Owns: handling messages, channels and children's ends: each message becomes a call of an export. Does not own: the call (run-guest.ts).
-import { type ActorId, isJsonObject, type Turn, type Work } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Turn } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { type ChannelEnd, type GuestState, MAX_CHANNELS } from "../guest-state.ts";
-import { base64, isList } from "../host/values.ts";
-import type { WitValue } from "../wit.ts";
+import { base64 } from "../host/values.ts";
+import { isRecord, type WitValue } from "../wit.ts";
+import type { ExportName } from "../component/world.ts";
 import {
   type CallAnswer,
   bytesArgument,
   channelEndArgument,
   type Delivery,
+  type Handler,
   isFromOperator,
-  NULL_REPLY,
   refusal,
   type GuestRuntime,
   textArgument,
 } from "./guest-runtime.ts";
+import { closeMessage } from "./channel-peers.ts";
 import { runGuest } from "./run-guest.ts";
-
-export type Handler = (runtime: GuestRuntime, delivery: Delivery) => Turn<GuestState> | Work<GuestState>;
 
 const NO_DATA = refusal("INVALID", "The message has no data: give bytes as base64.");
 
@@ -26,8 +27,12 @@ const notHandled = (what: string): Turn<GuestState> =>
 export const send: Handler = (runtime, delivery) => {
   const data = bytesArgument(delivery.message, "data");
   if (data === undefined) return NO_DATA;
-  const call = { export: "message-server-client.handle-send", params: [data] } as const;
-  return runGuest(runtime, delivery, { ...call, state: delivery.state, ifNotExported: notHandled("messages"), answer: () => NULL_REPLY });
+  return runGuest(runtime, delivery, {
+    export: "message-server-client.handle-send",
+    params: [data],
+    state: delivery.state,
+    ifNotExported: notHandled("messages"),
+  });
 };
 
 export const request: Handler = (runtime, delivery) => {
@@ -77,22 +82,22 @@ export const channelOpen: Handler = (runtime, delivery) => {
 };
 
 function openAnswer(channel: string, end: ChannelEnd, back: WitValue): CallAnswer {
-  const { accepted: yes, message } = fieldsOf(back);
+  const { accepted, message } = isRecord(back) ? back : {};
   const data = message instanceof Uint8Array ? { data: base64(message) } : {};
-  if (yes !== true) return { reply: { ok: { accepted: false, ...data } } };
+  if (accepted !== true) return { reply: { ok: { accepted: false, ...data } } };
   return {
     reply: { ok: { accepted: true, ...data } },
     change: (state) => ({ ...state, channels: { ...state.channels, [channel]: end } }),
   };
 }
 
-const fieldsOf = (value: WitValue): { readonly [name: string]: WitValue } =>
-  typeof value === "object" && !(value instanceof Uint8Array) && !isList(value) ? value : {};
+const endOf = ({ channels }: GuestState, channel: string | undefined): ChannelEnd | undefined =>
+  channel === undefined ? undefined : getOwn(channels, channel);
 
 /** The channel that a message names; undefined if it does not exist or its other end is not the sender. */
 function channelOfSender({ message, state, self }: Delivery): string | undefined {
   const channel = textArgument(message, "channel");
-  const end = channel !== undefined && Object.hasOwn(state.channels, channel) ? state.channels[channel] : undefined;
+  const end = endOf(state, channel);
   if (end === undefined) return undefined;
   const { from } = message;
   const speaks = "actor" in end ? from === end.actor : from === undefined || from === self;
@@ -102,7 +107,7 @@ function channelOfSender({ message, state, self }: Delivery): string | undefined
 /** The channel that this process closes for its stopped other end. A stopped actor cannot send the close itself. */
 function channelOfStoppedPeer({ message, state }: Delivery): string | undefined {
   const channel = textArgument(message, "channel");
-  const end = channel !== undefined && Object.hasOwn(state.channels, channel) ? state.channels[channel] : undefined;
+  const end = endOf(state, channel);
   return isFromOperator(message) && end !== undefined && "actor" in end && end.actor === textArgument(message, "end") ? channel : undefined;
 }
 
@@ -111,12 +116,11 @@ export const channelMessage: Handler = (runtime, delivery) => {
   if (channel === undefined) return channelNotFound(textArgument(delivery.message, "channel"));
   const data = bytesArgument(delivery.message, "data");
   if (data === undefined) return NO_DATA;
-  const call = { export: "message-server-client.handle-channel-message", params: [channel, data] } as const;
   return runGuest(runtime, delivery, {
-    ...call,
+    export: "message-server-client.handle-channel-message",
+    params: [channel, data],
     state: delivery.state,
     ifNotExported: notHandled("messages on channels"),
-    answer: () => NULL_REPLY,
   });
 };
 
@@ -127,8 +131,12 @@ export const channelClose: Handler = (runtime, delivery) => {
   const { [channel]: _closed, ...channels } = delivery.state.channels;
   const state: GuestState = { ...delivery.state, channels };
   if (state.status === "paused") return { state };
-  const call = { export: "message-server-client.handle-channel-close", params: [channel] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
+  return runGuest(runtime, delivery, {
+    export: "message-server-client.handle-channel-close",
+    params: [channel],
+    state,
+    ifNotExported: { state },
+  });
 };
 
 /** The other end asks whether this actor has a channel. If not, it is closed. C5: the close arrives after everything sent on it. */
@@ -138,7 +146,7 @@ export const channelCheck: Handler = (runtime, delivery) => {
   if (channel === undefined || from === undefined) return channelNotFound(channel);
   if (channelOfSender(delivery) !== undefined) return {};
   runtime.peers.markInterrupted(channel);
-  return { send: [{ to: from, action: "channel-close", args: { channel, why: "its opener was cut short" } }] };
+  return { send: [closeMessage(from, channel, "its opener was cut short")] };
 };
 
 // ── children ─────────────────────────────────────────────────────────────────
@@ -150,42 +158,34 @@ function childOfSender({ message, state }: Delivery): string | undefined {
   return Object.entries(state.children).find(([, id]) => id === child)?.[0];
 }
 
-function withoutChild(state: GuestState, uid: string): GuestState {
-  const { [uid]: _removed, ...children }: Readonly<Record<string, ActorId>> = state.children;
-  return { ...state, children };
-}
-
 export const childError: Handler = (runtime, delivery) => {
   const { message, state } = delivery;
   const uid = childOfSender(delivery);
   if (uid === undefined) return {};
-  const event = isJsonObject(message.args) ? message.args["event"] : null;
-  const data = Buffer.from(JSON.stringify({ event: event ?? null, message: textArgument(message, "message") ?? "" }));
+  const { event = null } = isJsonObject(message.args) ? message.args : {};
+  const data = Buffer.from(JSON.stringify({ event, message: textArgument(message, "message") ?? "" }));
   return runGuest(runtime, delivery, {
     export: "supervisor-handlers.handle-child-error",
     params: [uid, { "error-type": "internal", data: new Uint8Array(data) }],
     state,
     ifNotExported: {},
-    answer: () => NULL_REPLY,
   });
 };
 
 /** The child shut down itself. The engine reports the same later, when it is no longer a child. */
-export const childExit: Handler = (runtime, delivery) => {
-  const uid = childOfSender(delivery);
-  if (uid === undefined) return {};
-  const state = withoutChild(delivery.state, uid);
-  if (state.status === "paused") return { state };
-  const call = { export: "supervisor-handlers.handle-child-exit", params: [uid, bytesArgument(delivery.message, "data")] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
-};
+export const childExit: Handler = (runtime, delivery) =>
+  childEnded(runtime, delivery, "supervisor-handlers.handle-child-exit", [bytesArgument(delivery.message, "data")]);
 
 /** The child was stopped from outside. */
-export const childStopped: Handler = (runtime, delivery) => {
+export const childStopped: Handler = (runtime, delivery) =>
+  childEnded(runtime, delivery, "supervisor-handlers.handle-child-external-stop", []);
+
+/** The child is removed, whatever the guest does. */
+function childEnded(runtime: GuestRuntime, delivery: Delivery, name: ExportName, more: readonly WitValue[]): ReturnType<Handler> {
   const uid = childOfSender(delivery);
   if (uid === undefined) return {};
-  const state = withoutChild(delivery.state, uid);
+  const { [uid]: _removed, ...children }: Readonly<Record<string, ActorId>> = delivery.state.children;
+  const state: GuestState = { ...delivery.state, children };
   if (state.status === "paused") return { state };
-  const call = { export: "supervisor-handlers.handle-child-external-stop", params: [uid] } as const;
-  return runGuest(runtime, delivery, { ...call, state, ifNotExported: { state }, answer: () => NULL_REPLY });
-};
+  return runGuest(runtime, delivery, { export: name, params: [uid, ...more], state, ifNotExported: { state } });
+}

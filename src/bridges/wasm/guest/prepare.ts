@@ -1,18 +1,19 @@
 // Owns: checking and storing what a guest is started from or updated to. Does not own: finding manifests (manifest/manifest-finder.ts).
 import { type Digest, isJsonObject, type Outgoing } from "../../../core/contract/index.ts";
-import { roundingIssue } from "../../../core/contract/internal.ts";
-import type { Beginning, GuestOptions, GuestStart, ContentReader } from "../guest-options.ts";
+import { omitUndefined, roundingIssue } from "../../../core/contract/internal.ts";
+import type { Beginning, ContentReader, GuestStart, Manifests } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import { isOperatorReference, parseReference } from "../manifest/manifest-finder.ts";
 import { type Manifest, ManifestError } from "../manifest/manifest.ts";
 import { exposesMachine } from "../manifest/grants.ts";
 import { parseJson } from "../host/messages.ts";
 import type { Starter } from "../host/call-environment.ts";
-import type { ProgramCache } from "./program-cache.ts";
+import type { GuestRuntime } from "./guest-runtime.ts";
+
+type Preparing = Pick<GuestRuntime, "options" | "programs">;
 
 /** Stores manifest, component and initial state, and returns the first message. Throws if one is invalid. */
-export async function prepare(options: GuestOptions, library: ProgramCache, start: GuestStart, starter?: Starter): Promise<Outgoing> {
-  const { manifests } = options;
+export async function prepare({ options: { manifests }, programs }: Preparing, start: GuestStart, starter?: Starter): Promise<Outgoing> {
   const { text, origin } = await manifests.find(start.manifest, starter);
   // The grants are meant for the component that the manifest names. Another one could misuse them to read the machine.
   if (start.component !== undefined && origin !== undefined)
@@ -22,28 +23,27 @@ export async function prepare(options: GuestOptions, library: ProgramCache, star
     );
   const manifest = await manifests.read(text, origin);
   starter?.allow(manifest, origin);
-  const component = await library.putComponent(
-    start.component ?? (await manifestComponent(options, manifest, origin, starter)),
+  const component = await programs.putComponent(
+    start.component ?? (await manifestComponent(manifests, manifest, origin, starter)),
     manifest.grants,
   );
-  const digest = await library.put(Buffer.from(text));
+  const digest = await programs.put(Buffer.from(text));
   const own = start.resume ? undefined : manifest.initialState;
   const base = own === undefined ? undefined : await manifests.content(own, origin, starter);
   const state = mergedState(base, start.initialState);
   const beginning: Beginning = {
     manifest: digest,
-    ...(origin === undefined ? {} : { origin }),
+    ...omitUndefined({ origin }),
     component,
     name: manifest.name,
-    ...(state === undefined ? {} : { initialState: await library.put(state) }),
-    ...(start.resume === undefined ? {} : { resume: true }),
-    ...(start.generation === undefined ? {} : { generation: start.generation }),
+    ...(state === undefined ? {} : { initialState: await programs.put(state) }),
+    ...omitUndefined({ resume: start.resume, generation: start.generation }),
   };
   return { to: start.to, action: "start", args: {}, start: { ...beginning } };
 }
 
 function manifestComponent(
-  { manifests }: GuestOptions,
+  manifests: Manifests,
   manifest: Manifest,
   origin: string | undefined,
   reader: ContentReader | undefined,
@@ -57,7 +57,7 @@ function manifestComponent(
 }
 
 /** Looks in the manifests directory first, as for all paths from operators, then relative to the guest's manifest. */
-async function findComponent(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
+async function findComponent(manifests: Manifests, reference: string, origin: string | undefined): Promise<Uint8Array> {
   try {
     return await manifests.content(reference, undefined);
   } catch (error) {
@@ -69,20 +69,15 @@ async function findComponent(manifests: GuestOptions["manifests"], reference: st
 }
 
 /** Stores another component for a running guest, and returns its digest. Throws if it is invalid. */
-export async function replacement(
-  { manifests }: GuestOptions,
-  library: ProgramCache,
-  reference: string,
-  guest: GuestState,
-): Promise<Digest> {
-  const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
+export async function replacement({ options: { manifests }, programs }: Preparing, reference: string, guest: GuestState): Promise<Digest> {
+  const { manifest } = await programs.program(guest.manifest, guest.component, guest.origin);
   // Anyone who may start guests can store bytes, for example as an initial state.
   if (exposesMachine(manifest.grants) && !isOperatorReference(parseReference(reference)))
     throw new ManifestError(
       "NOT_ALLOWED",
       `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
     );
-  return library.putComponent(await findComponent(manifests, reference, guest.origin), manifest.grants);
+  return programs.putComponent(await findComponent(manifests, reference, guest.origin), manifest.grants);
 }
 
 /** The initial state: that of the manifest, overridden by that of the starter. */

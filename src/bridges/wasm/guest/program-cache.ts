@@ -1,11 +1,12 @@
 // Owns: loading and caching manifests, components and states of guests.
 import { hash } from "node:crypto";
 import { type ActorId, type ContentStore, type Digest, StoreError } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { Component } from "../component/component.ts";
 import { type GuestOptions, limitsOf } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest/manifest.ts";
 import type { Put } from "../host/call-environment.ts";
-import type { GuestLimits } from "../sandbox.ts";
+import type { GuestCall, GuestLimits } from "../sandbox.ts";
 import { visibleVariables } from "../manifest/grants.ts";
 import { RecentContents } from "./live-contents.ts";
 
@@ -16,6 +17,12 @@ export interface Program {
   readonly limits: GuestLimits;
   /** The environment variables that its manifest exposes. */
   readonly variables: Readonly<Record<string, string>>;
+}
+
+/** What all calls of a program have in common. */
+export function callOf({ component, limits, manifest }: Program): Pick<GuestCall, "component" | "limits" | "listVariables" | "random"> {
+  const { environment, random } = manifest.grants;
+  return { component, limits, listVariables: environment?.listAll ?? false, ...omitUndefined({ random }) };
 }
 
 const COMPONENT_BYTES = 256 * 1_048_576;

@@ -11,14 +11,15 @@ import {
   type Json,
   type Message,
 } from "../../../core/contract/index.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type GuestState, isGuestState } from "../guest-state.ts";
 import { storeValue, loadValue, MissingContent } from "../stored-values.ts";
-import type { GuestHost, GuestOutcome } from "../sandbox.ts";
-import { type ImportResult, isList } from "../host/values.ts";
-import type { WitValue } from "../wit.ts";
+import type { GuestHost, GuestOutcome, ImportResult } from "../sandbox.ts";
+import { isList, type WitValue } from "../wit.ts";
 import type { ImportName } from "../component/world.ts";
+import { messageOf } from "../wasm-error.ts";
 import { parseBeginning, type GuestRuntime } from "./guest-runtime.ts";
-import type { Program } from "./program-cache.ts";
+import { callOf } from "./program-cache.ts";
 import { type GuestRecord, readRecord } from "./call-record.ts";
 
 export interface GuestReexecution {
@@ -93,15 +94,14 @@ async function compareRerun(runtime: GuestRuntime, event: ChainEvent, again: Rec
     seq,
     event: event.id,
     what,
-    ...(recorded === undefined ? {} : { recorded }),
-    ...(now === undefined ? {} : { now }),
+    ...omitUndefined({ recorded, now }),
   });
   try {
     const ended = await rerun(runtime, event.id, again);
     return ended === undefined ? "collected" : await differencesOf(again, ended, name);
   } catch (error) {
     if (error instanceof MissingContent) return "collected";
-    return [name("threw", again.record.end, error instanceof Error ? error.message : String(error))];
+    return [name("threw", again.record.end, messageOf(error))];
   }
 }
 
@@ -110,8 +110,7 @@ async function rerun(runtime: GuestRuntime, event: string, { record, message, be
   const get = (digest: Digest): Promise<Uint8Array | undefined> => programs.contents.get(digest);
   const { manifest, component, origin } = before;
   for (const digest of [manifest, component, before.state]) if (digest !== null && !(await programs.contents.has(digest))) return undefined;
-  const program: Program = await programs.program(manifest, component, origin);
-  const { environment, random } = program.manifest.grants;
+  const program = await programs.program(manifest, component, origin);
   const did = await Promise.all(
     record.did.map(async (call) => ({ name: call.name, args: call.args, result: await loadValue(call.result, get) })),
   );
@@ -119,19 +118,16 @@ async function rerun(runtime: GuestRuntime, event: string, { record, message, be
   const guest = `again ${event}`;
   try {
     const outcome = await options.sandbox.run({
+      ...callOf(program),
       guest,
-      component: program.component,
       export: record.export,
       state: before.state === null ? undefined : await programs.state(before.state),
       params: await Promise.all(record.params.map((value) => loadValue(value, get))),
       at: message.at,
       seed: message.seed,
       variables: recordedVariables(did),
-      listVariables: environment?.listAll ?? false,
-      ...(random === undefined ? {} : { random }),
       outstanding: message.action === "request" ? [...before.outstanding, message.id] : before.outstanding,
       children: Object.keys(childrenOf(before, message)),
-      limits: program.limits,
       host: () => host.reset(),
       signal: new AbortController().signal,
     });

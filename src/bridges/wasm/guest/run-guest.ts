@@ -1,17 +1,25 @@
 // Owns: calling an export of a guest, from the message to the turn, also if the call is interrupted. Does not own: the turn (turn-of-call.ts).
-import { type ActorId, type Context, isJsonObject, type Json, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
+import { type ActorId, type Context, isJsonObject, isList, StoreError, type Turn, type Work } from "../../../core/contract/index.ts";
 import { RequestCache } from "../host/call-effects.ts";
 import type { CallEnvironment, Put } from "../host/call-environment.ts";
 import { CallHost } from "../host/call-host.ts";
-import { type GuestState, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
+import { type GuestState, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import { isAlive } from "../host/messages.ts";
-import type { ProgramCache, Program } from "./program-cache.ts";
+import { messageOf } from "../wasm-error.ts";
+import { callOf, type Program, type ProgramCache } from "./program-cache.ts";
 import { prepare } from "./prepare.ts";
 import { recordCall } from "./call-record.ts";
-import { type Delivery, isFromOperator, refusal, type GuestRuntime, programRefusal, type ExportCall } from "./guest-runtime.ts";
+import {
+  type Delivery,
+  type ExportCall,
+  type GuestRuntime,
+  type Handler,
+  isFromOperator,
+  programRefusal,
+  refusal,
+} from "./guest-runtime.ts";
 import { turnOfCall } from "./turn-of-call.ts";
-import type { Handler } from "./message-handlers.ts";
 
 export const runGuest =
   (runtime: GuestRuntime, delivery: Delivery, exportCall: ExportCall): Work<GuestState> =>
@@ -65,7 +73,7 @@ async function callExport(
     const peers = await runtime.peers.check(delivery, exportCall.state.channels);
     const children = await unlistedChildren(runtime, delivery, exportCall.state);
     const from = options.clock.now();
-    const outcome = await options.sandbox.run(callOf(environment, exportCall, program, state, () => newHost(environment, hosts)));
+    const outcome = await options.sandbox.run(guestCall(environment, exportCall, program, state, () => newHost(environment, hosts)));
     instances.recordDuration(delivery.self, delivery.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
     const { effects } = hosts.get(outcome.host) ?? newHost(environment, hosts);
     // Listed from the next call on: this call must be repeatable from the state before it.
@@ -103,10 +111,9 @@ function environmentOf(
   context: Context,
   put: Put,
 ): CallEnvironment {
-  const { options, programs } = runtime;
   const { message, uid, life, seq } = delivery;
   return {
-    options,
+    options: runtime.options,
     engine: runtime.engine(),
     kinds: runtime.kinds(),
     process: runtime.process,
@@ -121,33 +128,28 @@ function environmentOf(
     requests: new RequestCache(),
     interruptedChannels: runtime.peers.interrupted,
     put,
-    prepare: (start, starter) => prepare(options, programs, start, starter),
+    prepare: (start, starter) => prepare(runtime, start, starter),
   };
 }
 
-function callOf(
+function guestCall(
   of: CallEnvironment,
   exportCall: ExportCall,
   program: Program,
   state: Uint8Array | undefined,
   host: () => GuestHost,
 ): GuestCall {
-  const { component, limits, variables, manifest } = program;
-  const { environment, random } = manifest.grants;
   return {
+    ...callOf(program),
     guest: of.message.to,
-    component,
     export: exportCall.export,
     state,
     params: exportCall.params,
     at: of.message.at,
     seed: of.message.seed,
-    variables,
-    listVariables: environment?.listAll ?? false,
-    ...(random === undefined ? {} : { random }),
+    variables: program.variables,
     outstanding: of.outstanding,
     children: Object.keys(of.state.children),
-    limits,
     host,
     signal: of.context.signal,
   };
@@ -178,8 +180,8 @@ async function recordInterruptedCall(
       hosts.flatMap(({ effects }) => [...effects.attempted.channels]),
     );
     const children = [...new Set(hosts.flatMap(({ effects }) => [...effects.attempted.children]))];
-    if (!(await isAlive({ engine: runtime.engine() }, delivery.self))) return await stopChildren(runtime, delivery.self, children);
-    const message = error instanceof Error ? error.message : String(error);
+    if (!(await isAlive(runtime.engine(), delivery.self))) return await stopChildren(runtime, delivery.self, children);
+    const message = messageOf(error);
     const record = await recordCall(exportCall, { did, end: "lost", message }, (bytes) => runtime.programs.put(bytes));
     await runtime.engine().send({ to: delivery.self, action: "cut", args: { children, record } });
   } catch {
@@ -232,14 +234,10 @@ export const interrupted: Handler = (runtime, { message, state, self }) => {
     return refusal("INVALID", "Only who runs an actor tells it what a call left behind.");
   const { children, record = null } = args;
   return async () => {
-    const ids = guestIdsIn(children).filter((id) => !Object.values(state.children).includes(id));
+    const given = isList(children) ? children.filter(isGuestId).slice(0, MAX_CHILDREN) : [];
+    const ids = given.filter((id) => !Object.values(state.children).includes(id));
     const added = await livingChildren(runtime, self, ids);
     const next: GuestState = { ...state, children: { ...state.children, ...Object.fromEntries(added) } };
     return { state: added.length === 0 ? state : next, record };
   };
 };
-
-const guestIdsIn = (given: Json | undefined): readonly ActorId[] =>
-  Array.isArray(given) ? given.filter(isGuestId).slice(0, MAX_CHILDREN) : [];
-
-const isGuestId = (value: Json): value is ActorId => typeof value === "string" && value.startsWith("guest/");

@@ -23,6 +23,7 @@ import type { GuestOptions } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestOutcome, HostCall, Sandbox } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** Thrown by a script: the guest returns an error. */
 export class GuestError extends Error {}
@@ -51,7 +52,7 @@ export type Script = Partial<
 /** Thrown by a script: the sandbox retries the call, as when a neighbour was killed. */
 export class RetryCall extends Error {}
 
-export class ScriptedSandbox implements Sandbox {
+class ScriptedSandbox implements Sandbox {
   readonly measures = { instances: 0, workers: 0, killed: 0, started: 0 };
   readonly forgotten: string[] = [];
   readonly ran: string[] = [];
@@ -74,7 +75,7 @@ export class ScriptedSandbox implements Sandbox {
       const ask = async (of: ImportName, ...args: WitValue[]): Promise<WitValue> => {
         const result = await host.call(of, args).then(
           (given) => given.result,
-          (error: unknown) => ({ err: error instanceof Error ? error.message : String(error) }),
+          (error: unknown) => ({ err: messageOf(error) }),
         );
         did.push({ name: of, args, result });
         return result;

@@ -2,16 +2,16 @@
 import type { ActorId, Json, Outgoing, Turn } from "../../../core/contract/index.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
 import type { CallEffects } from "../host/call-effects.ts";
-import { type PeerCheck, markClosing, staleChannels, checkMessage, closeMessage } from "./channel-peers.ts";
+import { type PeerCheck, markClosing, staleChannels, checkMessage, closeMessage, closeStale } from "./channel-peers.ts";
 import type { Program } from "./program-cache.ts";
-import { type Delivery, failedReply, refusal, type ExportCall } from "./guest-runtime.ts";
+import { type CallAnswer, type Delivery, failedReply, refusal, type ExportCall } from "./guest-runtime.ts";
 import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 
 const SHUTDOWN = "shutdown";
 const MAX_MESSAGE = 4_096;
 
-export interface FinishedCall {
+interface FinishedCall {
   readonly delivery: Delivery;
   readonly exportCall: ExportCall;
   readonly program: Program;
@@ -50,7 +50,7 @@ type Ok = Extract<GuestOutcome, { readonly end: "ok" }>;
 
 function succeeded(finished: FinishedCall, outcome: Ok, state: GuestState["state"]): Turn<GuestState> {
   const { delivery, exportCall, effects } = finished;
-  const { reply, change = unchanged } = exportCall.answer(outcome.back, effects);
+  const { reply, change = unchanged } = exportCall.answer?.(outcome.back, effects) ?? NULL_ANSWER;
   const channels = Object.entries({ ...exportCall.state.channels, ...Object.fromEntries(effects.opened) }).filter(
     ([channel]) => !effects.closed.has(channel),
   );
@@ -67,10 +67,12 @@ function succeeded(finished: FinishedCall, outcome: Ok, state: GuestState["state
   return {
     ...turn,
     state: markClosing(next, stale),
-    send: [...effects.sends, ...stale.map((channel) => closeMessage(delivery.self, channel)), ...unconfirmed.map(checkMessage)],
+    send: [...effects.sends, ...stale.map((channel) => closeStale(delivery.self, channel)), ...unconfirmed.map(checkMessage)],
     emit: effects.emits,
   };
 }
+
+const NULL_ANSWER: CallAnswer = { reply: { ok: null } };
 
 const unchanged = (state: GuestState): GuestState => state;
 
@@ -102,7 +104,7 @@ function shutdownTurn({ self }: Delivery, turn: TurnWithState, effects: CallEffe
 }
 
 function notifyClosed(channel: string, end: ChannelEnd, why: string, sends: Outgoing[], emit: Json[]): void {
-  if ("actor" in end) sends.push({ to: end.actor, action: "channel-close", args: { channel, why } });
+  if ("actor" in end) sends.push(closeMessage(end.actor, channel, why));
   else emit.push({ channel, closed: why });
 }
 
@@ -126,7 +128,7 @@ function failed({ delivery, exportCall, program, effects }: FinishedCall, outcom
 
 /** Closes the channels that a failed call opened. */
 const closeOpened = ({ opened }: CallEffects, why: string): readonly Outgoing[] =>
-  [...opened].flatMap(([channel, end]) => ("actor" in end ? [{ to: end.actor, action: "channel-close", args: { channel, why } }] : []));
+  [...opened].flatMap(([channel, end]) => ("actor" in end ? [closeMessage(end.actor, channel, why)] : []));
 
 const PREFIX: Readonly<Record<Failure["end"], string>> = { error: "The guest failed: ", trap: "Trap: ", killed: "" };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestCache } from "./call-effects.ts";
-import type { ImportResult } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 const data = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 

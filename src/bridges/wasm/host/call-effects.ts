@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { ActorId, Json, Outgoing, Reply } from "../../../core/contract/index.ts";
 import type { ChannelEnd } from "../guest-state.ts";
-import type { ImportResult } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 /**
  * What a call leaves with its commit (C5), and what it did to children and channels.

@@ -1,12 +1,12 @@
 // Owns: what the imports of a call work on: the actor, the engine and the stores around it. Does not own: dispatching them (call-host.ts).
 import type { Behaviour, Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
 import type { WitValue } from "../wit.ts";
+import type { ImportResult } from "../sandbox.ts";
 import type { ContentReader, GuestOptions, GuestStart } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 
 import type { CallEffects, RequestCache } from "./call-effects.ts";
-import type { ImportResult } from "./values.ts";
 
 /** Stores a content. With a space, it is listed in that space. */
 export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;

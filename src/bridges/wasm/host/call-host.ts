@@ -1,13 +1,13 @@
 // Owns: the imports of one call: dispatching them to their interface if they are granted. Does not own: imports answered in the worker (abi/imports.ts).
-import type { Manifest } from "../manifest/manifest.ts";
-import type { ImportName } from "../component/world.ts";
+import { type ImportName, isImportInterface } from "../component/world.ts";
+import { isGranted } from "../manifest/grants.ts";
 import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
 import { CallEffects } from "./call-effects.ts";
 import { directoryOf, callFilesystem } from "./filesystem.ts";
-import type { ImportResult } from "./values.ts";
 import { runtime, wait } from "./runtime.ts";
-import type { GuestHost, HostCall } from "../sandbox.ts";
+import type { GuestHost, HostCall, ImportResult } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
+import { messageOf } from "../wasm-error.ts";
 import { sendHttp } from "./http-client.ts";
 import { messages } from "./messages.ts";
 import { store } from "./store.ts";
@@ -55,7 +55,7 @@ export class CallHost implements GuestHost, ImportContext {
     } catch (error) {
       // It may have had an effect before it was aborted.
       if (this.environment.context.signal.aborted && !needsNoRecord(name))
-        this.lastingCalls.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
+        this.lastingCalls.push({ name, args, result: { err: messageOf(error) } });
       throw error;
     }
   }
@@ -71,7 +71,7 @@ export class CallHost implements GuestHost, ImportContext {
     if (into === "http-client" && grants.httpClient !== undefined)
       return sendHttp(args[0], grants.httpClient.allowed, options.http ?? {}, options.clock, context.signal);
     if (into === "timing" && grants.timing !== undefined) return wait(what, args[0], grants.timing, options.clock, context.signal);
-    const run = isGranted(into, manifest) ? BY_NAME[into]?.[what] : undefined;
+    const run = isImportInterface(into) && isGranted(into, grants) ? BY_NAME[into]?.[what] : undefined;
     if (run === undefined) throw new Error(`${name} is not granted: add its handler to the manifest, then start the actor again.`);
     return run(this, args);
   }
@@ -79,10 +79,3 @@ export class CallHost implements GuestHost, ImportContext {
 
 /** A sleep has no effect, and a request is recorded in the receiver's chain. */
 const needsNoRecord = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
-
-function isGranted(into: string, { grants }: Manifest): boolean {
-  if (into === "runtime") return grants.runtime === true;
-  if (into === "message-server-host") return grants.messageServer === true;
-  if (into === "supervisor") return grants.supervisor === true;
-  return into === "store" && grants.store === true;
-}

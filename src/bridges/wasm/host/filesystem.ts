@@ -2,9 +2,11 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, mkdtemp, open, readdir, realpath, rename, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
+import { getOwn } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
-import { type ImportResult, ok, asText } from "./values.ts";
+import { ok, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 import type { CallEnvironment } from "./call-environment.ts";
 
 export interface Directory {
@@ -34,60 +36,56 @@ const ERROR_TEXT: Readonly<Record<string, string>> = {
 
 type FileOperation = (place: ResolvedPath, directory: Directory, args: readonly WitValue[]) => Promise<WitValue>;
 
-const READS: ReadonlyMap<string, FileOperation> = new Map(
-  Object.entries<FileOperation>({
-    "read-file": (place, { maxBytes }) =>
-      withFile(place, async (file) => {
-        const { size } = await file.stat();
-        if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
-        const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
-        return buffer.subarray(0, bytesRead);
-      }),
-    "list-files": async (place) => {
-      const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(TEMPORARY_PREFIX));
-      if (names.length > MAX_FILES) throw new Error(`"${place.path}" has more than ${MAX_FILES} files: use directories.`);
-      return names.toSorted();
-    },
-    "path-exists": async (place) => {
-      try {
-        await lstat(join(place.parent, place.name));
-        return true;
-      } catch {
-        return false;
-      }
-    },
-  }),
-);
+const READS: Readonly<Record<string, FileOperation>> = {
+  "read-file": (place, { maxBytes }) =>
+    withFile(place, async (file) => {
+      const { size } = await file.stat();
+      if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
+      const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
+      return buffer.subarray(0, bytesRead);
+    }),
+  "list-files": async (place) => {
+    const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(TEMPORARY_PREFIX));
+    if (names.length > MAX_FILES) throw new Error(`"${place.path}" has more than ${MAX_FILES} files: use directories.`);
+    return names.toSorted();
+  },
+  "path-exists": async (place) => {
+    try {
+      await lstat(join(place.parent, place.name));
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
 
-const WRITES: ReadonlyMap<string, FileOperation> = new Map(
-  Object.entries<FileOperation>({
-    "write-file": async (place, { maxBytes }, args) => {
-      const content = Buffer.from(asText(args[1]));
-      if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
-      await replaceFile(place, content);
-      return undefined;
-    },
-    "delete-file": async (place) => {
-      await unlink(pathOf(place));
-      return undefined;
-    },
-    "create-dir": async (place) => {
-      await mkdir(pathOf(place));
-      return undefined;
-    },
-    "delete-dir": async (place) => {
-      pathOf(place);
-      await rm(await checkedDirectory(place), { recursive: true });
-      return undefined;
-    },
-  }),
-);
+const WRITES: Readonly<Record<string, FileOperation>> = {
+  "write-file": async (place, { maxBytes }, args) => {
+    const content = Buffer.from(asText(args[1]));
+    if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
+    await replaceFile(place, content);
+    return undefined;
+  },
+  "delete-file": async (place) => {
+    await unlink(pathOf(place));
+    return undefined;
+  },
+  "create-dir": async (place) => {
+    await mkdir(pathOf(place));
+    return undefined;
+  },
+  "delete-dir": async (place) => {
+    pathOf(place);
+    await rm(await checkedDirectory(place), { recursive: true });
+    return undefined;
+  },
+};
 
 /** Calls a function of the interface. Throws an error with a message for the guest. */
 export async function callFilesystem(name: string, args: readonly WitValue[], directory: Directory): Promise<ImportResult> {
   const path = asText(args[0]);
-  const writes = WRITES.get(name);
-  const act = writes ?? READS.get(name);
+  const writes = getOwn(WRITES, name);
+  const act = writes ?? getOwn(READS, name);
   if (act === undefined) throw new Error("Commands are not offered: let an actor that is no guest run them.");
   if (writes !== undefined && !directory.write) throw new Error("This directory is read only: its manifest grants no writing.");
   const segments = segmentsOf(path);
@@ -203,7 +201,7 @@ async function replaceFile(place: ResolvedPath, content: Uint8Array): Promise<vo
 /** The mode of the file that is replaced. Throws if it is not a file. */
 async function modeOf(whole: string, path: string): Promise<number> {
   const found = await lstat(whole).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isErrno(error) && error.code === "ENOENT") return undefined;
     throw error;
   });
   if (found === undefined) return DEFAULT_MODE;

@@ -4,8 +4,10 @@ import { type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
 import type { Clock } from "../../../core/contract/index.ts";
-import type { WitValue } from "../wit.ts";
-import { type ImportResult, isList, ok, asRecord, asOptionalBytes, asText } from "./values.ts";
+import { isList, type WitValue } from "../wit.ts";
+import { ok, asRecord, asOptionalBytes, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 
 export interface HttpLimits {
   /** Permits loopback and private addresses, for tests and trusted networks. Default false. */
@@ -17,6 +19,8 @@ export interface HttpLimits {
   /** From the request to the end of the response, in milliseconds. Default 30 s. */
   readonly timeoutMs?: number;
 }
+
+const MAX_BYTES = 4 * 1_048_576;
 
 export async function sendHttp(
   given: WitValue,
@@ -30,13 +34,13 @@ export async function sendHttp(
   try {
     return { result: ok(await exchange(request, limits, clock, signal)), lasting };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { result: { err: `${request.method} ${request.url.origin} failed: ${why}` }, lasting };
   }
 }
 
 async function exchange(given: HttpRequest, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
-  const { maxBytes = 4_194_304, timeoutMs = 30_000 } = limits;
+  const { maxBytes = MAX_BYTES, timeoutMs = 30_000 } = limits;
   const over = new AbortController();
   const undo = clock.after(timeoutMs, () => over.abort(new Error(`it took longer than ${timeoutMs} ms`)));
   const signal = AbortSignal.any([outer, over.signal]);
@@ -127,7 +131,7 @@ interface HttpRequest {
 function parseRequest(
   given: WitValue,
   allowed: readonly string[],
-  { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits,
+  { maxBytes = MAX_BYTES, allowPrivate = false }: HttpLimits,
 ): HttpRequest {
   const fields = asRecord(given);
   const method = asText(fields["method"]).toUpperCase();

@@ -1,17 +1,19 @@
 // Owns: the interface `message-server-host`: sends, requests and channels; how a guest addresses actors and reads their replies.
-import { type ActorId, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
+import { type ActorId, type Engine, isJsonObject, type Json, type Outgoing, type Reply } from "../../../core/contract/index.ts";
 import { getOwn, isActorId, kindOf, roundingIssue, scopesOf } from "../../../core/contract/internal.ts";
-import { type ChannelEnd, GUEST, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
-import type { CallEnvironment, Import, ImportContext } from "./call-environment.ts";
+import { type ChannelEnd, GUEST, isGuestId, isGuestState, MAX_CHANNELS, pausedMessage } from "../guest-state.ts";
+import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveId, isUuid } from "./call-effects.ts";
-import { base64, asBytes, type ImportResult, ok, asText } from "./values.ts";
+import { base64, asBytes, ok, asText } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** Messages of one call, together. */
 const MAX_SENDS = 10_000;
 
 /** An actor that is not a guest gets the sender as viewer, and decides as for any viewer (law 3). */
 function messageTo(host: ImportContext, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
-  if (isGuest(to)) return { to, action, args: { data: base64(data) } };
+  if (isGuestId(to)) return { to, action, args: { data: base64(data) } };
   const message = parseAction(data);
   checkScopes(host, to, message.action);
   return { to, ...message, viewer: { self: host.environment.message.to, scopes: [] } };
@@ -31,13 +33,6 @@ function addSend({ effects }: ImportContext, outgoing: Outgoing): void {
   effects.sends.push(outgoing);
 }
 
-/** Notifies the other end: an actor by a message, a client outside by the announced event. */
-function notifyEnd(host: ImportContext, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
-  const args: Json = { channel, ...what };
-  if ("actor" in end) addSend(host, { to: end.actor, action: "data" in what ? "channel-message" : "channel-close", args });
-  else host.effects.emits.push("data" in what ? args : { channel, closed: what.why });
-}
-
 function openEndOf({ environment, effects }: ImportContext, channel: string): ChannelEnd {
   const end = effects.closed.has(channel) ? undefined : (effects.opened.get(channel) ?? getOwn(environment.state.channels, channel));
   if (end === undefined || ("host" in end && end.host !== environment.process))
@@ -49,7 +44,7 @@ async function callActor(host: ImportContext, message: Outgoing): Promise<Reply>
   try {
     return await host.environment.context.call(message);
   } catch (error) {
-    throw new Error(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new Error(messageOf(error), { cause: error });
   }
 }
 
@@ -59,13 +54,13 @@ function request(host: ImportContext, [given, content]: Parameters<Import>[1]): 
     const to = await targetOf(host, name);
     const message = messageTo(host, to, "request", data);
     const reply = await callActor(host, message);
-    const value = isGuest(to) ? dataOf(unwrapGuestReply(reply)) : new Uint8Array(Buffer.from(JSON.stringify(unwrapReply(reply))));
+    const value = isGuestId(to) ? dataOf(unwrapGuestReply(reply)) : new Uint8Array(Buffer.from(JSON.stringify(unwrapReply(reply))));
     return { result: ok(value) };
   });
 }
 
 function dataOf(value: Json): Uint8Array {
-  const data = typeof value === "object" && value !== null && "data" in value ? value["data"] : undefined;
+  const data = isJsonObject(value) ? value["data"] : undefined;
   return new Uint8Array(Buffer.from(typeof data === "string" ? data : "", "base64"));
 }
 
@@ -81,7 +76,7 @@ function newChannel({ environment, effects }: ImportContext): string {
 async function openChannel(host: ImportContext, [name, initial]: Parameters<Import>[1]): Promise<ImportResult> {
   const { environment, effects } = host;
   const to = await targetOf(host, asText(name));
-  if (!isGuest(to)) throw new Error(`${to} takes no channels: send it messages.`);
+  if (!isGuestId(to)) throw new Error(`${to} takes no channels: send it messages.`);
   if (to === environment.message.to) throw new Error("An actor opens no channel to itself: keep what you would send in your state.");
   if (Object.keys(environment.state.channels).length + effects.opened.size >= MAX_CHANNELS)
     throw new Error(`An actor has at most ${MAX_CHANNELS} channels: close some.`);
@@ -90,25 +85,30 @@ async function openChannel(host: ImportContext, [name, initial]: Parameters<Impo
   const args = { channel, data: base64(asBytes(initial)), end: { actor: environment.message.to } };
   try {
     const value = unwrapGuestReply(await callActor(host, { to, action: "channel-open", args }));
-    const accepted = typeof value === "object" && value !== null && "accepted" in value && value["accepted"] === true;
-    if (!accepted)
+    if (!isJsonObject(value) || value["accepted"] !== true)
       return { result: { err: `${asText(name)} rejected the channel: send it a message, or ask another actor.` }, lasting: true };
     effects.opened.set(channel, { actor: to });
     return { result: ok(channel), lasting: true };
   } catch (error) {
-    return { result: { err: error instanceof Error ? error.message : String(error) }, lasting: true };
+    return { result: { err: messageOf(error) }, lasting: true };
   }
 }
 
 async function sendOnChannel(host: ImportContext, [given, data]: Parameters<Import>[1]): Promise<ImportResult> {
   const channel = asText(given);
   const end = openEndOf(host, channel);
-  if ("actor" in end && !(await isAlive(host.environment, end.actor))) {
+  const args = { channel, data: base64(asBytes(data)) };
+  if ("host" in end) {
+    // A client outside hears of it by the announced event.
+    host.effects.emits.push(args);
+    return { result: ok() };
+  }
+  if (!(await isAlive(host.environment.engine, end.actor))) {
     host.effects.closed.add(channel);
     throw new Error(`The channel ${channel} is closed: ${end.actor} has stopped.`);
   }
-  if ("actor" in end) await refusePaused(host, end.actor);
-  notifyEnd(host, end, channel, { data: base64(asBytes(data)) });
+  await refusePaused(host, end.actor);
+  addSend(host, { to: end.actor, action: "channel-message", args });
   return { result: ok() };
 }
 
@@ -133,7 +133,10 @@ export const messages: Readonly<Record<string, Import>> = {
   "send-on-channel": sendOnChannel,
   "close-channel"(host, [given]) {
     const channel = asText(given);
-    notifyEnd(host, openEndOf(host, channel), channel, { why: "the other end closed it" });
+    const end = openEndOf(host, channel);
+    const why = "the other end closed it";
+    if ("actor" in end) addSend(host, { to: end.actor, action: "channel-close", args: { channel, why } });
+    else host.effects.emits.push({ channel, closed: why });
     host.effects.closed.add(channel);
     return { result: ok() };
   },
@@ -150,12 +153,12 @@ async function targetOf({ environment, effects }: ImportContext, name: string): 
   const child = effects.spawned.get(name) ?? getOwn(environment.state.children, name);
   const id = child ?? (isUuid(name) ? await environment.engine.find(name) : isActorId(name) ? name : guestNamed(name));
   if (id === environment.message.to) return id;
-  if (id === undefined || !(await isAlive(environment, id)))
+  if (id === undefined || !(await isAlive(environment.engine, id)))
     throw new Error(`There is no actor ${name.slice(0, 100)}: it has stopped, or never began.`);
   return id;
 }
 
-export async function isAlive({ engine }: Pick<CallEnvironment, "engine">, id: ActorId): Promise<boolean> {
+export async function isAlive(engine: Engine, id: ActorId): Promise<boolean> {
   const now = await engine.read(id);
   return now !== undefined && now.status !== "stopped";
 }
@@ -168,8 +171,6 @@ async function refusePaused({ environment }: ImportContext, id: ActorId): Promis
   if (state.failed === undefined && state.parent === environment.message.to) return;
   throw new Error(`PAUSED: ${pausedMessage(state)}`);
 }
-
-const isGuest = (id: ActorId): boolean => id.startsWith(`${GUEST}/`);
 
 function guestNamed(name: string): ActorId | undefined {
   return name === "" || name.length > 256 || !name.isWellFormed() ? undefined : `${GUEST}/${encodeURIComponent(name)}`;

@@ -1,11 +1,12 @@
 // Owns: the interfaces `runtime` and `timing`, as far as the host answers them.
 import { readBody, readHeader } from "../../../core/chain/index.ts";
-import { type ChainEvent, type Clock, isJsonObject } from "../../../core/contract/index.ts";
+import { type ChainEvent, type Clock, isJsonObject, untilAborted } from "../../../core/contract/index.ts";
 import { newestWithin } from "../../../core/contract/internal.ts";
 import type { WitValue } from "../wit.ts";
 import type { Grants } from "../manifest/manifest.ts";
 import type { Import, ImportContext } from "./call-environment.ts";
-import { type ImportResult, ok, asOptionalBytes, asU64 } from "./values.ts";
+import { ok, asOptionalBytes, asU64 } from "./values.ts";
+import type { ImportResult } from "../sandbox.ts";
 
 const MAX_EVENTS = 1_000;
 
@@ -67,19 +68,13 @@ export async function wait(
   return { result: ok() };
 }
 
-function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(callEnded());
-    const aborted = (): void => {
-      undo();
-      reject(callEnded());
-    };
-    const undo = clock.after(ms, () => {
-      signal.removeEventListener("abort", aborted);
-      resolve();
-    });
-    signal.addEventListener("abort", aborted, { once: true });
-  });
+/** Rejects when the call is over. */
+async function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const undo = clock.after(ms, resolve);
+  try {
+    await untilAborted(signal, () => promise);
+  } finally {
+    undo();
+  }
 }
-
-const callEnded = (): Error => new Error("The call is over: nobody waits for it any more.");

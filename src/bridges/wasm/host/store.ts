@@ -1,5 +1,6 @@
 // Owns: the interface `store`: contents by digest and label, in spaces whose UUID is their only access key. Spaces of the host have other names.
 import type { ContentStore, Digest } from "../../../core/contract/index.ts";
+import { isDigest } from "../guest-state.ts";
 import type { WitValue } from "../wit.ts";
 import type { Import, ImportContext } from "./call-environment.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
@@ -23,7 +24,7 @@ function labelIn(value: WitValue): string {
 
 function digestIn(value: WitValue): Digest {
   const digest = asText(asRecord(value)["hash"]);
-  if (!/^[0-9a-f]{64}$/u.test(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
+  if (!isDigest(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
   return digest;
 }
 
@@ -41,25 +42,22 @@ async function requireInSpace(contents: ContentStore, space: string, digest: Dig
   throw new Error(`${digest} is not in this store: store it first.`);
 }
 
-async function listContents(contents: ContentStore, space: string): Promise<Awaited<ReturnType<ContentStore["contents"]>>> {
-  const all: { readonly digest: Digest; readonly bytes: number }[] = [];
+/** Reads all pages. `tooMany`: what the list has too many of, and what to do instead. */
+async function listAll<T>(tooMany: string, page: (last: T | undefined) => Promise<readonly T[]>): Promise<readonly T[]> {
+  const all: T[] = [];
   for (;;) {
-    const page = await contents.contents(space, PAGE, all.at(-1)?.digest);
-    all.push(...page);
-    if (all.length > MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} contents: label what you look for.`);
-    if (page.length < PAGE) return all;
+    const next = await page(all.at(-1));
+    all.push(...next);
+    if (all.length > MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} ${tooMany}.`);
+    if (next.length < PAGE) return all;
   }
 }
 
-async function labelsOf(contents: ContentStore, space: string): Promise<readonly string[]> {
-  const all: string[] = [];
-  for (;;) {
-    const page = await contents.labels(space, PAGE, all.at(-1));
-    all.push(...page);
-    if (all.length > MAX_LISTED) throw new Error(`The store has more than ${MAX_LISTED} labels: use several stores.`);
-    if (page.length < PAGE) return all;
-  }
-}
+const contentsIn = (contents: ContentStore, space: string): ReturnType<ContentStore["contents"]> =>
+  listAll("contents: label what you look for", (last) => contents.contents(space, PAGE, last?.digest));
+
+const labelsIn = (contents: ContentStore, space: string): ReturnType<ContentStore["labels"]> =>
+  listAll("labels: use several stores", (last) => contents.labels(space, PAGE, last));
 
 const contentsOf = ({ environment }: ImportContext): ContentStore => environment.options.contents;
 
@@ -113,13 +111,13 @@ export const store: Readonly<Record<string, Import>> = {
     return { result: ok(), lasting: true };
   },
   async "list-labels"(host, [space]) {
-    return { result: ok(await labelsOf(contentsOf(host), spaceIn(space))) };
+    return { result: ok(await labelsIn(contentsOf(host), spaceIn(space))) };
   },
   async "list-all-content"(host, [space]) {
-    return { result: ok((await listContents(contentsOf(host), spaceIn(space))).map(({ digest }) => refTo(digest))) };
+    return { result: ok((await contentsIn(contentsOf(host), spaceIn(space))).map(({ digest }) => refTo(digest))) };
   },
   async "calculate-total-size"(host, [space]) {
-    const all = await listContents(contentsOf(host), spaceIn(space));
+    const all = await contentsIn(contentsOf(host), spaceIn(space));
     return { result: ok(BigInt(all.reduce((sum, { bytes: size }) => sum + size, 0))) };
   },
 };

@@ -1,14 +1,16 @@
 // Owns: the interface `supervisor`: starting, stopping and reading the children of a guest.
-import type { ActorId, Json } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json } from "../../../core/contract/index.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { type ChildEvent, limitsOf } from "../guest-options.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import { excessGrantOf } from "../manifest/grants.ts";
 import { deriveUuid, isUuid } from "./call-effects.ts";
-import { type ImportResult, ok, asOptionalBytes, asText } from "./values.ts";
+import { ok, asOptionalBytes, asText } from "./values.ts";
 import { unwrapGuestReply } from "./messages.ts";
-import { GUEST, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
-import type { GuestLimits } from "../sandbox.ts";
+import { GUEST, isGuestId, isGuestState, MAX_CHILDREN } from "../guest-state.ts";
+import type { GuestLimits, ImportResult } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
+import { messageOf } from "../wasm-error.ts";
 import type { Import, ImportContext, Starter } from "./call-environment.ts";
 import { isInSpace } from "./store.ts";
 
@@ -38,7 +40,7 @@ async function spawnChild(host: ImportContext, manifest: string, state: Uint8Arr
     effects.spawned.set(uid, to);
     return { result: ok(uid), lasting: true };
   } catch (error) {
-    return { result: { err: `The child did not start: ${error instanceof Error ? error.message : String(error)}` }, lasting: true };
+    return { result: { err: `The child did not start: ${messageOf(error)}` }, lasting: true };
   }
 }
 
@@ -76,19 +78,17 @@ function checkLimits(child: GuestLimits, parent: GuestLimits): void {
 }
 
 function uidIn(answer: Json): string {
-  if (typeof answer === "object" && answer !== null && "id" in answer && typeof answer["id"] === "string") return answer["id"];
+  if (isJsonObject(answer) && typeof answer["id"] === "string") return answer["id"];
   throw new Error("it gave no id.");
 }
 
 function childOf({ environment, effects }: ImportContext, uid: string): ActorId {
-  const id = effects.stopped.has(uid)
-    ? undefined
-    : (effects.spawned.get(uid) ?? (Object.hasOwn(environment.state.children, uid) ? environment.state.children[uid] : undefined));
+  const id = effects.stopped.has(uid) ? undefined : (effects.spawned.get(uid) ?? getOwn(environment.state.children, uid));
   if (id === undefined) throw new Error(`${uid.slice(0, 100)} is no child of this actor: \`list-children\` tells which are.`);
   return id;
 }
 
-async function stop(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const stopChild: Import = async (host, [given]) => {
   const uid = asText(given);
   const id = childOf(host, uid);
   const { engine, message } = host.environment;
@@ -101,29 +101,29 @@ async function stop(host: ImportContext, given: WitValue): Promise<ImportResult>
   });
   host.effects.stopped.add(uid);
   return { result: ok(), lasting: true };
-}
+};
 
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "NO_ACTOR";
 
-async function restart(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const restartChild: Import = async (host, [given]) => {
   const to = childOf(host, asText(given));
   unwrapGuestReply(await host.environment.context.call({ to, action: "resume", args: {} }));
   return { result: ok(), lasting: true };
-}
+};
 
-async function stateOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const getChildState: Import = async (host, [given]) => {
   const id = childOf(host, asText(given));
   const now = await host.environment.engine.read(id);
-  if (now === undefined || !id.startsWith(`${GUEST}/`)) throw new Error(`${id} has no state: it has not begun.`);
+  if (now === undefined || !isGuestId(id)) throw new Error(`${id} has no state: it has not begun.`);
   const { state } = now;
-  const digest = typeof state === "object" && state !== null && "state" in state ? state["state"] : null;
+  const digest = isJsonObject(state) ? state["state"] : null;
   if (typeof digest !== "string") return { result: ok() };
   const bytes = await host.environment.options.contents.get(digest);
   if (bytes === undefined) throw new Error(`The state of ${id} is not kept any more: restore the content store from a copy.`);
   return { result: ok(bytes) };
-}
+};
 
-async function eventsOf(host: ImportContext, given: WitValue): Promise<ImportResult> {
+const getChildEvents: Import = async (host, [given]) => {
   const { childEvents, limits } = host.environment.options;
   const id = childOf(host, asText(given));
   if (childEvents === undefined) throw new Error("Events of children are not offered here: ask the child itself.");
@@ -135,7 +135,7 @@ async function eventsOf(host: ImportContext, given: WitValue): Promise<ImportRes
     newest.push(toWitEvent(event));
   }
   return { result: ok(newest.toReversed()) };
-}
+};
 
 const toWitEvent = ({ hash, parentHash, eventType, data, timestamp }: ChildEvent): WitValue => ({
   hash,
@@ -148,8 +148,8 @@ const toWitEvent = ({ hash, parentHash, eventType, data, timestamp }: ChildEvent
 export const supervisor: Readonly<Record<string, Import>> = {
   spawn: (host, [manifest, state]) => spawnChild(host, asText(manifest), asOptionalBytes(state), false),
   resume: (host, [manifest, state]) => spawnChild(host, asText(manifest), asOptionalBytes(state), true),
-  "stop-child": (host, [child]) => stop(host, child),
-  "restart-child": (host, [child]) => restart(host, child),
-  "get-child-state": (host, [child]) => stateOf(host, child),
-  "get-child-events": (host, [child]) => eventsOf(host, child),
+  "stop-child": stopChild,
+  "restart-child": restartChild,
+  "get-child-state": getChildState,
+  "get-child-events": getChildEvents,
 };

@@ -1,5 +1,5 @@
 // Owns: reading the arguments of imports by type, and encoding results.
-import type { WitValue } from "../wit.ts";
+import { isRecord, type WitValue } from "../wit.ts";
 
 // The worker has already converted the arguments by their WIT types, so another type here is a bug of ours.
 
@@ -24,20 +24,11 @@ export function asU64(value: WitValue): bigint {
   return value;
 }
 
-export const isList = (value: WitValue): value is readonly WitValue[] => Array.isArray(value);
-
 export function asRecord(value: WitValue): { readonly [name: string]: WitValue } {
-  if (typeof value !== "object" || value instanceof Uint8Array || isList(value)) throw typeError("record");
+  if (!isRecord(value)) throw typeError("record");
   return value;
 }
 
 export const base64 = (of: Uint8Array): string => Buffer.from(of.buffer, of.byteOffset, of.byteLength).toString("base64");
 
 export const ok = (value?: WitValue): { readonly ok: WitValue } => ({ ok: value });
-
-/** The result of an import. */
-export interface ImportResult {
-  readonly result: WitValue;
-  /** It had an external effect that cannot be undone. */
-  readonly lasting?: boolean;
-}

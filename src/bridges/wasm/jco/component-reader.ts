@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { checkOptions, type OptionTable, type Clock, type ContentStore, type Digest, systemClock } from "../../../core/contract/index.ts";
 import type { Component } from "../component/component.ts";
 import { readComponent } from "../component/read-component.ts";
-import { WasmError } from "../wasm-error.ts";
+import { messageOf, WasmError } from "../wasm-error.ts";
 import { type Linkable, readLinkable } from "./linkable.ts";
 
 /** The options of `createComponentReader`. */
@@ -138,7 +138,7 @@ async function transpile(jco: Jco, bytes: Uint8Array, clock: Clock): Promise<Tra
     name: "troupe-jco",
   });
   worker.on("message", resolve);
-  worker.on("error", (error: unknown) => reject(failed(error instanceof Error ? error.message : String(error))));
+  worker.on("error", (error: unknown) => reject(failed(messageOf(error))));
   worker.on("exit", () => reject(failed("its thread ended")));
   const undo = clock.after(LONGEST_MS, () => reject(failed(`it took more than ${LONGEST_MS / 1_000} seconds`)));
   try {

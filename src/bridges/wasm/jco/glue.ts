@@ -1,6 +1,6 @@
 // Owns: instantiating a component by its glue. Does not own: WASI (wasi.ts), and generating glue (component-reader.ts).
 import { compileFunction } from "node:vm";
-import { type CoreModule, webAssembly, GuestTrap } from "../abi/webassembly.ts";
+import { compile, type CoreModule, webAssembly, GuestTrap } from "../abi/webassembly.ts";
 import type { Component, Glue } from "../component/component.ts";
 import { IMPORTS } from "../component/world.ts";
 import { deniedError, type WasiHost, wasiOf } from "./wasi.ts";
@@ -39,7 +39,7 @@ function compileGlue(glue: Glue): Compiled {
   if (known !== undefined) return known;
   const instantiate: unknown = compileFunction(glue.script, SHADOWED)(undefined, SILENT);
   if (!isInstantiate(instantiate)) throw new GuestTrap("The guest's glue is damaged: start it again.");
-  const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, new webAssembly.Module(bytes)]));
+  const modules = new Map(Object.entries(glue.modules).map(([name, bytes]) => [name, compile(bytes)]));
   const compiledGlue = { instantiate, modules };
   compiled.set(glue, compiledGlue);
   return compiledGlue;

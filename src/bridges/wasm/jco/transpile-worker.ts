@@ -45,7 +45,7 @@ parentPort?.postMessage(await transpiled(start), []);
  * Converts the module that jco generates to a function body. A module could import anything of Node, loads asynchronously, and is
  * never unloaded.
  */
-export function asFunctionBody(module: string): string {
+function asFunctionBody(module: string): string {
   const body = module.replace(/^export (?=function instantiate\(|const _util = )/gm, "");
   return `${body}\nreturn instantiate;`;
 }

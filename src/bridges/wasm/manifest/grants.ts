@@ -17,6 +17,8 @@ const HANDLER_OF: Readonly<Record<ImportInterface, { readonly grant: keyof Grant
   "http-client": { grant: "httpClient", handler: "http-client" },
 };
 
+export const isGranted = (of: ImportInterface, grants: Grants): boolean => grants[HANDLER_OF[of].grant] !== undefined;
+
 function importsByInterface({ imports }: Component): ReadonlyMap<ImportInterface, readonly string[]> {
   const found = new Map<ImportInterface, string[]>();
   for (const { name } of imports) {
@@ -29,7 +31,7 @@ function importsByInterface({ imports }: Component): ReadonlyMap<ImportInterface
 
 /** Throws `WasmError` NOT_GRANTED. The message says what to add to the manifest. */
 export function checkGranted(component: Component, grants: Grants): void {
-  const missing = [...importsByInterface(component)].filter(([of]) => grants[HANDLER_OF[of].grant] === undefined);
+  const missing = [...importsByInterface(component)].filter(([of]) => !isGranted(of, grants));
   if (missing.length === 0) return;
   const imports = missing.map(([of, functions]) => `${component.package}/${of} (${functions.join(", ")})`).join(" and ");
   const toml = missing.map(([of]) => `[[handlers]]\ntype = "${HANDLER_OF[of].handler}"`).join("\n\n");

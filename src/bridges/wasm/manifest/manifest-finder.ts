@@ -4,6 +4,7 @@ import { open, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { checkOptions, TEXTS, type ContentStore } from "../../../core/contract/index.ts";
 import type { ContentReader } from "../guest-options.ts";
+import { isDigest } from "../guest-state.ts";
 import { type Manifest, ManifestError } from "./manifest.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
 import { grantsVariables } from "./grants.ts";
@@ -17,7 +18,6 @@ export type Reference =
 /** The space of `store:<label>`, as in Theater. */
 export const MANIFEST_SPACE = "manifest";
 
-const DIGEST = /^[0-9a-f]{64}$/;
 const STORE = "store:";
 
 /**
@@ -32,7 +32,7 @@ export function parseReference(written: string): Reference {
     );
   if (!written.startsWith(STORE)) return { path: written };
   const place = written.slice(STORE.length);
-  if (!place.startsWith("//") && place !== "") return DIGEST.test(place) ? { digest: place } : { space: MANIFEST_SPACE, label: place };
+  if (!place.startsWith("//") && place !== "") return isDigest(place) ? { digest: place } : { space: MANIFEST_SPACE, label: place };
   const [, space, rest] = /^\/\/([^/]+)\/(.+)$/u.exec(place) ?? [];
   if (space === undefined || rest === undefined)
     throw new ManifestError(
@@ -41,7 +41,7 @@ export function parseReference(written: string): Reference {
     );
   if (!rest.startsWith("hash/")) return { space, label: rest };
   const digest = rest.slice("hash/".length);
-  if (!DIGEST.test(digest))
+  if (!isDigest(digest))
     throw new ManifestError("BAD_MANIFEST", `${quotedReference(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
   return { digest, space };
 }
@@ -177,9 +177,7 @@ function decodeUtf8(bytes: Uint8Array, given: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new ManifestError("BAD_MANIFEST", `${quotedReference(given)} is no text in UTF-8. A manifest is TOML.`, undefined, {
-      cause: error,
-    });
+    throw new ManifestError("BAD_MANIFEST", `${quotedReference(given)} is no text in UTF-8. A manifest is TOML.`, { cause: error });
   }
 }
 
@@ -187,20 +185,15 @@ const LONGEST_PATH = 4_096;
 
 /** Used for files that are outside, missing or unreadable alike, so a caller learns nothing about other files. */
 const notFound = (path: string, cause?: unknown): ManifestError =>
-  new ManifestError(
-    "NOT_FOUND",
-    `${quotedReference(path)} is no file below the manifests directory. Check its name, or put it there.`,
-    undefined,
-    {
-      cause,
-    },
-  );
+  new ManifestError("NOT_FOUND", `${quotedReference(path)} is no file below the manifests directory. Check its name, or put it there.`, {
+    cause,
+  });
 
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 
 /** Reads files in one directory. Neither `..`, absolute paths nor symbolic links lead outside. */
-export class ManifestDirectory {
+class ManifestDirectory {
   readonly #directory: string | undefined;
   readonly #closed: readonly string[];
 
@@ -241,7 +234,7 @@ export class ManifestDirectory {
     try {
       return await realpath(resolve(root, dirname(from), path));
     } catch (error) {
-      throw new ManifestError("NOT_FOUND", `There is no directory ${quotedReference(path)}. Make it first.`, undefined, { cause: error });
+      throw new ManifestError("NOT_FOUND", `There is no directory ${quotedReference(path)}. Make it first.`, { cause: error });
     }
   }
 
@@ -254,14 +247,9 @@ export class ManifestDirectory {
     try {
       return await realpath(this.#directory);
     } catch (error) {
-      throw new ManifestError(
-        "NOT_FOUND",
-        "The directory of manifests is not there. Make it, or name another with --manifests.",
-        undefined,
-        {
-          cause: error,
-        },
-      );
+      throw new ManifestError("NOT_FOUND", "The directory of manifests is not there. Make it, or name another with --manifests.", {
+        cause: error,
+      });
     }
   }
 

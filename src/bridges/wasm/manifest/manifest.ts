@@ -37,7 +37,7 @@ export interface Manifest {
   readonly text: string;
 }
 
-export type ManifestCode =
+type ManifestCode =
   /** Its content is invalid: no TOML, a key of the wrong type, an unknown handler. */
   | "BAD_MANIFEST"
   /** It, or something it names, does not exist. */
@@ -58,11 +58,10 @@ export class ManifestError extends Error {
   readonly code: ManifestCode;
   readonly line?: number;
   readonly column?: number;
-  constructor(code: ManifestCode, message: string, place?: TextPosition, options?: ErrorOptions) {
-    super(place === undefined ? message : `line ${place.line}, column ${place.column}: ${message}`, options);
+  constructor(code: ManifestCode, message: string, { line, column, ...options }: Partial<TextPosition> & ErrorOptions = {}) {
+    super(line === undefined ? message : `line ${line}, column ${column}: ${message}`, options);
     this.code = code;
-    if (place === undefined) return;
-    this.line = place.line;
-    this.column = place.column;
+    if (line !== undefined) this.line = line;
+    if (column !== undefined) this.column = column;
   }
 }

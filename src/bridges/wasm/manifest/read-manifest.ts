@@ -1,5 +1,6 @@
 // Owns: parsing a manifest: its keys, its handlers and what these grant. Does not own: finding it (manifest-finder.ts).
 import { parse, TomlError, type TomlTable } from "smol-toml";
+import { getOwn, omitUndefined } from "../../../core/contract/internal.ts";
 import { type Grants, type Manifest, ManifestError } from "./manifest.ts";
 import { ManifestTable } from "./toml-table.ts";
 
@@ -87,10 +88,7 @@ export function readManifest(text: string): Manifest {
   const initialState = aliasedString(table, ["init_state", "initial_state"]);
   return {
     name,
-    ...(version === undefined ? {} : { version }),
-    ...(description === undefined ? {} : { description }),
-    ...(component === undefined ? {} : { component }),
-    ...(initialState === undefined ? {} : { initialState }),
+    ...omitUndefined({ version, description, component, initialState }),
     saveChain: table.boolean("save_chain") ?? false,
     grants: grantsOf(table),
     onError: onErrorOf(table),
@@ -131,13 +129,11 @@ function grantsOf(table: ManifestTable): Grants {
     const type = handler.string("type", NAME);
     const known = Object.keys(HANDLERS).join(", ");
     if (type === undefined) throw handler.error("type", `A handler has a type; write type = "…" with one of: ${known}.`);
-    const grant = Object.hasOwn(HANDLERS, type) ? HANDLERS[type] : undefined;
+    const grant = getOwn(HANDLERS, type);
     if (grant === undefined)
       throw handler.error(
         "type",
-        Object.hasOwn(UNSUPPORTED_HANDLERS, type)
-          ? (UNSUPPORTED_HANDLERS[type] ?? "")
-          : `No handler here is called ${JSON.stringify(type)}; there are: ${known}.`,
+        getOwn(UNSUPPORTED_HANDLERS, type) ?? `No handler here is called ${JSON.stringify(type)}; there are: ${known}.`,
       );
     grant(grants, handler.table("config") ?? handler);
   }

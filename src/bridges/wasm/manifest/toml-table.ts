@@ -1,5 +1,6 @@
 // Owns: reading typed values of a TOML table, with the position of an invalid one.
 import { TomlDate, type TomlTable, type TomlValue } from "smol-toml";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { ManifestError, type TextPosition } from "./manifest.ts";
 
 const MOST_TEXTS = 256;
@@ -82,7 +83,7 @@ export class ManifestTable {
   }
 
   #value(key: string): TomlValue | undefined {
-    return Object.hasOwn(this.#values, key) ? this.#values[key] : undefined;
+    return getOwn(this.#values, key);
   }
 
   #checked(value: string, maxBytes: number, key: string, below: TomlPath): string {
@@ -104,7 +105,7 @@ function describeKind(value: TomlValue): string {
 }
 
 /** Keys and array indices. */
-export type TomlPath = readonly (string | number)[];
+type TomlPath = readonly (string | number)[];
 
 /**
  * The position of a key in TOML text that was parsed before: the parser returns values without positions. For a missing key,

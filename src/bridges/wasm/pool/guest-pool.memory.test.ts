@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../testing/index.ts";
-import { coreModule, op } from "../abi/core-module.fixture.ts";
+import { coreModule, op } from "../abi/runnable-module.fixture.ts";
 import type { Component } from "../component/component.ts";
 import { createSandbox } from "./guest-pool.ts";
 import { type Answer, ASKER, ECHO, hostOf, LIMITS, request, resultOf, utf8 } from "./guests.fixture.ts";

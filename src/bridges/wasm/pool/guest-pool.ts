@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { checkOptions, type Clock, type Closable, EngineError, type OptionTable, systemClock } from "../../../core/contract/index.ts";
 import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
 import type { CoreModule } from "../abi/webassembly.ts";
+import { messageOf } from "../wasm-error.ts";
 import { type CallEnding, PendingCall, type Blame } from "./pending-call.ts";
 import { ModuleCache } from "./module-cache.ts";
 import { type WorkerExit, type WorkerEvents, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
@@ -126,17 +127,17 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     if (this.#closed) throw closedError();
     const { guest, signal } = call;
     signal.throwIfAborted();
-    const flight = new PendingCall(call);
-    const abort = (): void => this.#abort(flight);
+    const pending = new PendingCall(call);
+    const abort = (): void => this.#abort(pending);
     signal.addEventListener("abort", abort, { once: true });
     const queue = this.#queues.get(guest);
-    queue?.push(flight);
+    queue?.push(pending);
     if (queue === undefined) {
-      this.#queues.set(guest, [flight]);
-      this.#dispatch(flight);
+      this.#queues.set(guest, [pending]);
+      this.#dispatch(pending);
     }
     try {
-      return await flight.outcome;
+      return await pending.outcome;
     } finally {
       signal.removeEventListener("abort", abort);
     }
@@ -153,22 +154,22 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#watchdog.stop();
-    for (const queue of this.#queues.values()) for (const flight of queue) flight.reject(closedError());
+    for (const queue of this.#queues.values()) for (const pending of queue) pending.reject(closedError());
     this.#queues.clear();
     await Promise.all([...this.#workers].map((worker) => worker.end()));
   }
 
-  onComputing(flight: PendingCall): void {
-    this.#removeWaiting(flight);
-    this.#watchdog.watch(flight.call.limits.callMs);
+  onComputing(pending: PendingCall): void {
+    this.#removeWaiting(pending);
+    this.#watchdog.watch(pending.call.limits.callMs);
   }
 
   /**
    * While all waiting calls hold too much memory together, the largest is evicted; of several, the newest. A single call may always
    * wait.
    */
-  onWaiting(flight: PendingCall, bytes: number): void {
-    this.#waiting.set(flight, bytes);
+  onWaiting(pending: PendingCall, bytes: number): void {
+    this.#waiting.set(pending, bytes);
     this.#waitingBytes += bytes;
     while (this.#waitingBytes > this.#options.waitingBytes && this.#waiting.size > 1) {
       const [[largest] = []] = [...this.#waiting].toReversed().toSorted(([, one], [, other]) => other - one);
@@ -178,87 +179,87 @@ class GuestPool implements Sandbox, WorkerEvents, Closable {
     }
   }
 
-  onDone(flight: PendingCall): void {
-    this.#removeWaiting(flight);
-    if (flight.isDone) return;
-    flight.isDone = true;
-    const { guest } = flight.call;
+  onDone(pending: PendingCall): void {
+    this.#removeWaiting(pending);
+    if (pending.isDone) return;
+    pending.isDone = true;
+    const { guest } = pending.call;
     const queue = this.#queues.get(guest);
     if (queue === undefined) return;
-    const first = queue[0] === flight;
-    queue.splice(queue.indexOf(flight), 1);
+    const first = queue[0] === pending;
+    queue.splice(queue.indexOf(pending), 1);
     const [next] = queue;
     if (next === undefined) this.#queues.delete(guest);
     else if (first) this.#dispatch(next);
   }
 
-  onWorkerExit(worker: PoolWorker, flights: readonly PendingCall[], { culprit, causeKnown, error }: WorkerExit): void {
+  onWorkerExit(worker: PoolWorker, calls: readonly PendingCall[], { culprit, causeKnown, error }: WorkerExit): void {
     this.#workers.delete(worker);
     if (this.#closed) return;
     const why = error ?? "another guest in it computed for too long";
-    for (const flight of flights) {
-      this.#removeWaiting(flight);
-      flight.worker = undefined;
-      if (flight === culprit) {
+    for (const pending of calls) {
+      this.#removeWaiting(pending);
+      pending.worker = undefined;
+      if (pending === culprit) {
         this.#killed += 1;
-        this.#settle(flight, error === undefined ? tooLong(flight.call.limits.callMs) : { end: "trap", message: workerDied(error) });
-      } else void this.#retry(flight, blameFor(flight, { causeKnown, error }), why);
+        this.#settle(pending, error === undefined ? tooLong(pending.call.limits.callMs) : { end: "trap", message: workerDied(error) });
+      } else void this.#retry(pending, blameFor(pending, { causeKnown, error }), why);
     }
   }
 
-  #removeWaiting(flight: PendingCall): void {
-    this.#waitingBytes -= this.#waiting.get(flight) ?? 0;
-    this.#waiting.delete(flight);
+  #removeWaiting(pending: PendingCall): void {
+    this.#waitingBytes -= this.#waiting.get(pending) ?? 0;
+    this.#waiting.delete(pending);
   }
 
-  #abort(flight: PendingCall): void {
-    if (flight.isSettled) return;
-    flight.reject(flight.call.signal.reason);
+  #abort(pending: PendingCall): void {
+    if (pending.isSettled) return;
+    pending.reject(pending.call.signal.reason);
     // A call in a worker ends when the worker reports it, since calls of one guest run one at a time.
-    if (flight.worker === undefined) this.onDone(flight);
-    else flight.worker.abort(flight);
+    if (pending.worker === undefined) this.onDone(pending);
+    else pending.worker.abort(pending);
   }
 
-  #settle(flight: PendingCall, ending: CallEnding): void {
-    if (!flight.isSettled) flight.settle(ending);
-    this.onDone(flight);
+  #settle(pending: PendingCall, ending: CallEnding): void {
+    if (!pending.isSettled) pending.settle(ending);
+    this.onDone(pending);
   }
 
-  #dispatch(flight: PendingCall): void {
-    const module = this.#modules.get(flight.key, flight.call);
+  #dispatch(pending: PendingCall): void {
+    const module = this.#modules.get(pending.key, pending.call);
     if (!(module instanceof Promise)) {
-      this.#assign(flight, module);
+      this.#assign(pending, module);
       return;
     }
     module.then(
-      (compiled) => this.#assign(flight, compiled),
-      (error: unknown) => this.#settle(flight, { end: "trap", message: error instanceof Error ? error.message : String(error) }),
+      (compiled) => this.#assign(pending, compiled),
+      (error: unknown) => this.#settle(pending, { end: "trap", message: messageOf(error) }),
     );
   }
 
-  #assign(flight: PendingCall, module: CoreModule): void {
-    if (flight.isDone || this.#closed) return;
-    flight.module = module;
-    this.#chooseWorker(flight.call.guest).assign(flight);
+  #assign(pending: PendingCall, module: CoreModule): void {
+    if (pending.isDone || this.#closed) return;
+    pending.module = module;
+    this.#chooseWorker(pending.call.guest).assign(pending);
   }
 
   /** Retries a call whose worker died. */
-  async #retry(flight: PendingCall, part: Blame, why: string): Promise<void> {
-    if (flight.isSettled) {
-      this.onDone(flight);
+  async #retry(pending: PendingCall, part: Blame, why: string): Promise<void> {
+    if (pending.isSettled) {
+      this.onDone(pending);
       return;
     }
     // Its host call in flight may have a lasting effect.
-    await flight.hostCall;
-    const { module } = flight;
-    if (flight.isDone || module === undefined) return;
-    if (flight.hadLastingEffect) {
-      this.#settle(flight, { end: "lost", message: lostAfterEffect(why) });
+    await pending.hostCall;
+    const { module } = pending;
+    if (pending.isDone || module === undefined) return;
+    if (pending.hadLastingEffect) {
+      this.#settle(pending, { end: "lost", message: lostAfterEffect(why) });
       return;
     }
-    const times = flight.retry(part);
-    if (times === undefined) this.#assign(flight, module);
-    else this.#settle(flight, { end: "lost", message: retriedTooOften(times, why) });
+    const times = pending.retry(part);
+    if (times === undefined) this.#assign(pending, module);
+    else this.#settle(pending, { end: "lost", message: retriedTooOften(times, why) });
   }
 
   /** The worker with the guest's instance, unless another one has much less to do. */

@@ -1,6 +1,7 @@
 // Owns: the thread of one worker, and killing it when a guest computes for too long. Does not own: when to check (cpu-limit.ts).
 import { Worker } from "node:worker_threads";
 import type { HostCall } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 import { CpuMeterReader } from "./cpu-limit.ts";
 import type { FromWorker, WorkerStart, ToWorker } from "./worker-protocol.ts";
 import { CallRecorderReader } from "./call-recorder.ts";
@@ -43,7 +44,7 @@ export class GuestThread {
     this.unref();
     this.#worker.on("message", onMessage);
     this.#worker.on("error", (error: unknown) => {
-      this.#error = error instanceof Error ? error.message : String(error);
+      this.#error = messageOf(error);
     });
     // All its messages were received before this event.
     this.#worker.on("exit", () => {

@@ -28,7 +28,7 @@ export const LIMITS: GuestLimits = {
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export type Answer = Awaited<ReturnType<GuestHost["call"]>>;
-export type AnswerFunction = (name: ImportName, args: readonly WitValue[]) => Answer | Promise<Answer>;
+type AnswerFunction = (name: ImportName, args: readonly WitValue[]) => Answer | Promise<Answer>;
 
 const NOTHING: AnswerFunction = () => ({ result: { ok: undefined } });
 

@@ -2,6 +2,7 @@
 import type { CoreModule } from "../abi/webassembly.ts";
 import { capMemory } from "../component/memory-limits.ts";
 import type { GuestCall } from "../sandbox.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** Counts the bytes they were compiled from. */
 const MAX_BYTES = 64 * 1_048_576;
@@ -19,7 +20,7 @@ async function compile(module: Uint8Array): Promise<CoreModule> {
   try {
     return await WebAssembly.compile(module);
   } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^WebAssembly\.compile\(\): /u, "") : String(error);
+    const why = messageOf(error).replace(/^WebAssembly\.compile\(\): /u, "");
     throw new Error(`The guest's module does not compile: ${why}. Build it again.`, { cause: error });
   }
 }

@@ -7,6 +7,7 @@ import { InstanceTable } from "./instance-table.ts";
 import type { GuestCall } from "../sandbox.ts";
 import { GuestThread, type ThreadExit } from "./guest-thread.ts";
 import { compiledImport } from "../abi/world-functions.ts";
+import { messageOf } from "../wasm-error.ts";
 
 /** How many calls are posted ahead, so that the worker never idles. */
 const MAX_POSTED = 8;
@@ -36,12 +37,12 @@ export interface WorkerExit {
 /** What a worker reports to its pool. */
 export interface WorkerEvents {
   /** It starts or continues to compute. */
-  onComputing(flight: PendingCall): void;
+  onComputing(pending: PendingCall): void;
   /** It waits for its host. `bytes`: the size of its memory. */
-  onWaiting(flight: PendingCall, bytes: number): void;
+  onWaiting(pending: PendingCall, bytes: number): void;
   /** Its guest is free for the next call. */
-  onDone(flight: PendingCall): void;
-  onWorkerExit(worker: PoolWorker, flights: readonly PendingCall[], death: WorkerExit): void;
+  onDone(pending: PendingCall): void;
+  onWorkerExit(worker: PoolWorker, calls: readonly PendingCall[], death: WorkerExit): void;
 }
 
 /** One worker, and the calls assigned to it. */
@@ -80,29 +81,29 @@ export class PoolWorker {
     return this.#computing.size > 0;
   }
 
-  assign(flight: PendingCall): void {
-    flight.worker = this;
+  assign(pending: PendingCall): void {
+    pending.worker = this;
     if (this.load === 0) this.#thread.ref();
-    this.#backlog.add(flight);
-    this.#drop(this.instances.callStarted(flight.call.guest));
+    this.#backlog.add(pending);
+    this.#drop(this.instances.callStarted(pending.call.guest));
     this.#postNext();
   }
 
   /** Its caller has left. */
-  abort(flight: PendingCall): void {
-    if (this.#backlog.delete(flight)) {
-      this.#drop(this.instances.callEnded(flight.call.guest, undefined));
-      this.#drop([flight.call.guest]);
-      this.#onCallLeft(flight);
+  abort(pending: PendingCall): void {
+    if (this.#backlog.delete(pending)) {
+      this.#drop(this.instances.callEnded(pending.call.guest, undefined));
+      this.#drop([pending.call.guest]);
+      this.#onCallLeft(pending);
     }
     // A waiting call must continue in order to end.
-    for (const [call, one] of this.#posted) if (one === flight) this.#postComputing(flight, { kind: "abort", call });
+    for (const [call, one] of this.#posted) if (one === pending) this.#postComputing(pending, { kind: "abort", call });
   }
 
   /** Ends a waiting call. */
-  evict(flight: PendingCall): void {
-    flight.isEvicted = true;
-    this.abort(flight);
+  evict(pending: PendingCall): void {
+    pending.isEvicted = true;
+    this.abort(pending);
   }
 
   forget(guest: string): void {
@@ -122,87 +123,89 @@ export class PoolWorker {
   }
 
   #postNext(): void {
-    for (const flight of this.#backlog) {
+    for (const pending of this.#backlog) {
       if (this.#computing.size >= MAX_POSTED || !this.acceptsCalls) return;
-      this.#backlog.delete(flight);
-      this.#start(flight);
+      this.#backlog.delete(pending);
+      this.#start(pending);
     }
   }
 
-  #start(flight: PendingCall): void {
-    const { key, module } = flight;
-    const { guest, component } = flight.call;
+  #start(pending: PendingCall): void {
+    const { key, module } = pending;
+    const { guest, component } = pending.call;
     if (module !== undefined && !this.#modules.has(key)) {
       this.#modules.add(key);
       this.#thread.post({ kind: "module", key, module, component: { ...component, module: new Uint8Array() } });
     }
     const call = (this.#calls += 1);
-    this.#posted.set(call, flight);
-    this.#postComputing(flight, { kind: "call", call, guest, key, local: localCallOf(flight.call) });
+    this.#posted.set(call, pending);
+    this.#postComputing(pending, { kind: "call", call, guest, key, local: localCallOf(pending.call) });
   }
 
-  #postComputing(flight: PendingCall, message: ToWorker & { readonly call: number }): void {
+  #postComputing(pending: PendingCall, message: ToWorker & { readonly call: number }): void {
     this.#computing.add(message.call);
     this.#thread.post(message);
-    this.#events.onComputing(flight);
+    this.#events.onComputing(pending);
   }
 
   #onMessage(message: FromWorker): void {
-    const flight = this.#posted.get(message.call);
-    if (flight === undefined) return;
-    flight.did.push(...(message.kind === "end" ? message.ending.did : message.did));
+    const pending = this.#posted.get(message.call);
+    if (pending === undefined) return;
+    pending.did.push(...(message.kind === "end" ? message.ending.did : message.did));
     if (message.kind === "calls") return;
-    if (message.kind === "end") this.#end(flight, message);
-    else if (!flight.isSettled) {
+    if (message.kind === "end") this.#end(pending, message);
+    else if (!pending.isSettled) {
       this.#computing.delete(message.call);
-      flight.hasStarted = true;
+      pending.hasStarted = true;
       // A worker that is ending would cause the host call to be repeated.
       if (this.acceptsCalls) {
-        flight.hostCall = this.#callHost(flight, message);
-        this.#events.onWaiting(flight, message.bytes);
+        pending.hostCall = this.#callHost(pending, message);
+        this.#events.onWaiting(pending, message.bytes);
       }
     }
     this.#postNext();
   }
 
-  async #callHost(flight: PendingCall, { call, name, args }: Wait): Promise<void> {
+  async #callHost(pending: PendingCall, { call, name, args }: Wait): Promise<void> {
     let answer: ToWorker & { readonly call: number };
     try {
-      const { result, lasting } = await flight.host.call(name, args);
-      if (lasting === true) flight.hadLastingEffect = true;
-      flight.did.push({ name, args, result });
+      const { result, lasting } = await pending.host.call(name, args);
+      if (lasting === true) pending.hadLastingEffect = true;
+      pending.did.push({ name, args, result });
       answer = { kind: "answer", call, result };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const result = compiledImport(name).fallible ? { err: message } : undefined;
-      flight.did.push({ name, args, result });
+      pending.did.push({ name, args, result });
       answer = result === undefined ? { kind: "refusal", call, message } : { kind: "answer", call, result };
     }
-    if (this.#posted.get(call) === flight && !flight.isSettled && !flight.isEvicted) this.#postComputing(flight, answer);
+    if (this.#posted.get(call) === pending && !pending.isSettled && !pending.isEvicted) this.#postComputing(pending, answer);
   }
 
-  #end(flight: PendingCall, { call, ending, instanceBytes, evicted }: End): void {
-    const { guest } = flight.call;
+  #end(pending: PendingCall, { call, ending, instanceBytes, evicted }: End): void {
+    const { guest } = pending.call;
     this.#posted.delete(call);
     this.#computing.delete(call);
     for (const one of evicted) this.instances.delete(one);
-    this.#drop(this.instances.callEnded(guest, instanceBytes, instanceBytes === undefined ? 0 : bytesOutsideMemory(flight.call.component)));
+    this.#drop(
+      this.instances.callEnded(guest, instanceBytes, instanceBytes === undefined ? 0 : bytesOutsideMemory(pending.call.component)),
+    );
     // It continued after its caller had left, so its instance does not match its state.
-    if (flight.isSettled) this.forget(guest);
-    else if (flight.isEvicted) void this.#settleEvicted(flight);
-    else flight.settle(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
-    this.#onCallLeft(flight);
+    if (pending.isSettled) this.forget(guest);
+    else if (pending.isEvicted) void this.#settleEvicted(pending);
+    else pending.settle(ending.end === "no-room" ? { end: "lost", message: NO_ROOM } : ending);
+    this.#onCallLeft(pending);
   }
 
   /** Waits for the host call in flight, so that it is recorded. */
-  async #settleEvicted(flight: PendingCall): Promise<void> {
-    await flight.hostCall;
-    if (!flight.isSettled) flight.settle({ end: "lost", message: TOO_MANY_WAIT });
+  async #settleEvicted(pending: PendingCall): Promise<void> {
+    await pending.hostCall;
+    if (!pending.isSettled) pending.settle({ end: "lost", message: TOO_MANY_WAIT });
   }
 
-  #onCallLeft(flight: PendingCall): void {
+  #onCallLeft(pending: PendingCall): void {
     if (this.load === 0) this.#thread.unref();
-    this.#events.onDone(flight);
+    this.#events.onDone(pending);
   }
 
   #drop(guests: readonly string[]): void {
@@ -212,11 +215,11 @@ export class PoolWorker {
   #onExit({ call, did, error }: ThreadExit): void {
     const guilty = this.#posted.get(call ?? 0);
     guilty?.did.push(...did);
-    const flights = [...this.#posted.values(), ...this.#backlog];
+    const calls = [...this.#posted.values(), ...this.#backlog];
     this.#posted.clear();
     this.#backlog.clear();
     this.#computing.clear();
-    this.#events.onWorkerExit(this, flights, { culprit: guilty, error, causeKnown: call !== undefined });
+    this.#events.onWorkerExit(this, calls, { culprit: guilty, error, causeKnown: call !== undefined });
   }
 }
 

@@ -121,7 +121,7 @@ export class WorkerHost {
     if (loaded === undefined) throw new Error("A call came before its module");
     for (;;) {
       try {
-        const instance = Instance.create(loaded.module, loaded.component);
+        const instance = new Instance(loaded.module, loaded.component);
         this.#instances.set(guest, { key, instance });
         return instance;
       } catch (error) {

@@ -33,7 +33,7 @@ const MAX_POLL_MS = 1;
  * Handles each message in order, and polls briefly for the next one before the thread sleeps. Not on a single processor, where
  * polling would delay the sender. `isRunning`: a guest is computing in microtasks of the last message, and must not be interrupted.
  */
-export function pollMessages(source: MessagePort, handle: (message: ToWorker) => void, isRunning: () => boolean): void {
+function pollMessages(source: MessagePort, handle: (message: ToWorker) => void, isRunning: () => boolean): void {
   let isPolling = false;
   const poll = async (): Promise<void> => {
     isPolling = true;

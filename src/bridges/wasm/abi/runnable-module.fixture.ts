@@ -1,4 +1,5 @@
-// An assembler for core modules of a few functions, so that each test contains its guest.
+// An assembler for core modules of a few functions that run, so that each test contains its guest.
+import { leb, MODULE, section, text, vec } from "../component/core-module.fixture.ts";
 
 export type ValueType = "i32" | "i64" | "f64";
 
@@ -28,13 +29,7 @@ export interface TestModule {
   readonly start?: number;
 }
 
-const MAGIC = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const TYPES = { i32: 0x7f, i64: 0x7e, f64: 0x7c } as const;
-
-export function u32(value: number): number[] {
-  const low = value & 0x7f;
-  return value < 0x80 ? [low] : [low | 0x80, ...u32(value >>> 7)];
-}
 
 function s32(value: number): number[] {
   const low = value & 0x7f;
@@ -51,42 +46,39 @@ export const op = {
   shiftLeft: [0x74],
   shiftRight: [0x76],
   i32: (value: number) => [0x41, ...s32(value)],
-  get: (local: number) => [0x20, ...u32(local)],
-  call: (index: number) => [0x10, ...u32(index)],
-  load: (offset: number) => [0x28, 2, ...u32(offset)],
-  store: (offset: number) => [0x36, 2, ...u32(offset)],
-  load64: (offset: number) => [0x29, 3, ...u32(offset)],
+  get: (local: number) => [0x20, ...leb(local)],
+  call: (index: number) => [0x10, ...leb(index)],
+  load: (offset: number) => [0x28, 2, ...leb(offset)],
+  store: (offset: number) => [0x36, 2, ...leb(offset)],
+  load64: (offset: number) => [0x29, 3, ...leb(offset)],
   grow: [0x40, 0],
   /** Catches all exceptions of its body, and continues after it. */
   caught: (body: readonly number[]) => [0x02, 0x40, 0x1f, 0x40, 1, 2, 0, ...body, 0x0b, 0x0b],
   forever: (body: readonly number[]) => [0x03, 0x40, ...body, 0x0c, 0, 0x0b],
 } as const;
 
-const vector = (items: readonly (readonly number[])[]): number[] => [...u32(items.length), ...items.flat()];
-const name = (text: string): number[] => vector(Array.from(new TextEncoder().encode(text), (byte) => [byte]));
-const section = (id: number, bytes: readonly number[]): number[] => [id, ...u32(bytes.length), ...bytes];
-const types = (list: readonly ValueType[]): number[] => vector(list.map((type) => [TYPES[type]]));
+const types = (list: readonly ValueType[]): readonly number[] => vec(list.map((type) => [TYPES[type]]));
 
 /** Exports its functions, and `memory`. */
 export function coreModule({ imports = [], functions, data = {}, pages = 1, start }: TestModule): Uint8Array<ArrayBuffer> {
   const signatures = [...imports, ...functions].map(({ params, results }) => [0x60, ...types(params), ...types(results)]);
-  const imported = imports.map(({ module, field }, index) => [...name(module), ...name(field), 0, ...u32(index)]);
-  const exported = functions.map((one, index) => [...name(one.name), 0, ...u32(imports.length + index)]);
+  const imported = imports.map(({ module, field }, index) => [...text(module), ...text(field), 0, ...leb(index)]);
+  const exported = functions.map((one, index) => [...text(one.name), 0, ...leb(imports.length + index)]);
   const bodies = functions.map(({ body, locals = 0 }) => {
-    const code = [...(locals > 0 ? [1, ...u32(locals), TYPES.i32] : [0]), ...body, 0x0b];
-    return [...u32(code.length), ...code];
+    const code = [...(locals > 0 ? [1, ...leb(locals), TYPES.i32] : [0]), ...body, 0x0b];
+    return [...leb(code.length), ...code];
   });
-  const segments = Object.entries(data).map(([at, bytes]) => [0, ...op.i32(Number(at)), 0x0b, ...u32(bytes.length), ...bytes]);
+  const segments = Object.entries(data).map(([at, bytes]) => [0, ...op.i32(Number(at)), 0x0b, ...leb(bytes.length), ...bytes]);
   return Uint8Array.from([
-    ...MAGIC,
-    ...section(1, vector(signatures)),
-    ...section(2, vector(imported)),
-    ...section(3, vector(functions.map((_, index) => u32(imports.length + index)))),
-    ...section(5, [1, 0, ...u32(pages)]),
-    ...section(7, vector([...exported, [...name("memory"), 2, 0]])),
-    ...(start === undefined ? [] : section(8, u32(start))),
-    ...section(10, vector(bodies)),
-    ...section(11, vector(segments)),
+    ...MODULE,
+    ...section(1, vec(signatures)),
+    ...section(2, vec(imported)),
+    ...section(3, vec(functions.map((_, index) => leb(imports.length + index)))),
+    ...section(5, [1, 0, ...leb(pages)]),
+    ...section(7, vec([...exported, [...text("memory"), 2, 0]])),
+    ...(start === undefined ? [] : section(8, leb(start))),
+    ...section(10, vec(bodies)),
+    ...section(11, vec(segments)),
   ]);
 }
 

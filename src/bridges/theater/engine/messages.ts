@@ -1,5 +1,5 @@
-// Owns: messages to actors that are not guests, as JSON text. Does not own: messages to guests, which are bytes (engine-stage.ts).
-import { isJsonObject, type Json } from "../../../core/contract/index.ts";
+// Owns: what messages hold: base64 for guests, JSON text for other actors. Does not own: sending them (engine-stage.ts).
+import { isJsonObject, type Json, type JsonObject } from "../../../core/contract/index.ts";
 import { roundingIssue, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 
@@ -10,7 +10,7 @@ export interface JsonMessage {
 }
 
 const SHAPE = 'JSON text {"action": "tools/look", "args": {…}}';
-const text = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Messages are bytes in Theater's protocol. For actors that are not guests they hold JSON text of an action and its arguments. */
 export function parseMessage(data: Uint8Array): JsonMessage {
@@ -32,7 +32,7 @@ function parseJson(data: Uint8Array, less: string, otherwise: string): Json {
   let value: Json;
   let issue: string | undefined;
   try {
-    const json = text.decode(data);
+    const json = utf8.decode(data);
     value = JSON.parse(json);
     issue = roundingIssue(json);
   } catch (error) {
@@ -43,3 +43,10 @@ function parseJson(data: Uint8Array, less: string, otherwise: string): Json {
 }
 
 export const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));
+
+export const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+
+/** The bytes in a guest's answer; undefined if there are none. */
+export const bytesIn = ({ data }: JsonObject): Uint8Array | undefined => (typeof data === "string" ? fromBase64(data) : undefined);
+
+export const fromBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));

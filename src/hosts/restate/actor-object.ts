@@ -70,7 +70,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
     });
   const durableOf = (context: ExclusiveContext) => durableContext(sdk, context, later);
   const onRead = (ask: (context: SharedContext, input: unknown) => Promise<unknown>): unknown =>
-    shared(RETRY_FOREVER, (context, input) => guarded(ask(context, input)));
+    shared(RETRY_FOREVER, (context, input) => guarded(() => ask(context, input)));
   const onInput = <T>(is: (input: unknown) => input is T, act: (context: ExclusiveContext, input: T) => Promise<unknown>): unknown =>
     exclusive(options, async (context, input) => (is(input) ? act(context, input) : { fault: faultOf(notForActor(kind)) }));
   return sdk.object({
@@ -116,9 +116,9 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
         await putInArchive(durableContext(sdk, context), idOf(context.key), sealed);
         return { value: null };
       }),
-      events: shared(options, (context, after) => guarded(archivedEvents(durableReader(context), idOf(context.key), seqOf(after)))),
+      events: shared(options, (context, after) => guarded(() => archivedEvents(durableReader(context), idOf(context.key), seqOf(after)))),
       // Exclusive although it only reads: it then runs after everything that the actor has sent here before.
-      reply: exclusive(options, (context, key) => guarded(archivedReply(durableReader(context), String(key)))),
+      reply: exclusive(options, (context, key) => guarded(() => archivedReply(durableReader(context), String(key)))),
       ...archiveTransferHandlers({ sdk, host }, kind),
     },
   });

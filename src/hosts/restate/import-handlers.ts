@@ -42,11 +42,11 @@ export function actorTransferHandlers({ sdk, host, later }: TransferObjectOption
   const { exclusive, shared } = sdk.handlers.object;
   const exclusiveStep = (run: (context: DurableContext, id: ActorId, input: unknown) => Promise<unknown>): unknown =>
     exclusive(RETRY_FOREVER, (context, input) =>
-      guardedImport(run(durableContext(sdk, context, later), `${kind.name}/${context.key}`, input)),
+      guardedImport(() => run(durableContext(sdk, context, later), `${kind.name}/${context.key}`, input)),
     );
   return {
     secret: shared(RETRY_FOREVER, async () => ({ value: host.sealerFor(kind.name).seal(null) !== null })),
-    whole: shared(RETRY_FOREVER, (context) => guarded(readActorRecord(durableReader(context)))),
+    whole: shared(RETRY_FOREVER, (context) => guarded(() => readActorRecord(durableReader(context)))),
     arrive: exclusiveStep((context, id, head) => beginImport(context, host, kind, id, String(head))),
     leave: exclusiveStep((context, id, head) => abortImport(context, host, id, String(head))),
     settle: exclusiveStep((context, id, input) => {
@@ -62,15 +62,15 @@ export function archiveTransferHandlers({ sdk }: TransferObjectOptions, kind: st
   const options = { ...RETRY_FOREVER, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
   const writing = (run: (context: ExclusiveContext, input: unknown) => Promise<unknown>): unknown =>
-    exclusive(options, (context, input) => guardedImport(run(context, input)));
+    exclusive(options, (context, input) => guardedImport(() => run(context, input)));
   return {
     clear: writing(async (context) => context.clearAll()),
     take: writing((context, sealed) => putInArchive(durableContext(sdk, context), `${kind}/${context.key}`, sealed)),
     due: writing((context, claims) => addPendingCalls(durableContext(sdk, context), claims)),
     arrive: writing(async (context, head) => setImportedHead(durableContext(sdk, context), head)),
-    arrived: shared(options, (context) => guarded(importedHead(durableReader(context)))),
-    calls: shared(options, (context, from) => guarded(archivedCalls(durableReader(context), from))),
-    replies: shared(options, (context, keys) => guarded(archivedReplies(durableReader(context), keys))),
+    arrived: shared(options, (context) => guarded(() => importedHead(durableReader(context)))),
+    calls: shared(options, (context, from) => guarded(() => archivedCalls(durableReader(context), from))),
+    replies: shared(options, (context, keys) => guarded(() => archivedReplies(durableReader(context), keys))),
   };
 }
 
@@ -82,18 +82,18 @@ export function importQueueObject({ sdk, host, later }: TransferObjectOptions): 
     name: host.names.importQueue,
     handlers: {
       take: exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, entry) =>
-        guardedImport(enqueue(durableContext(sdk, context, later), host, entry)),
+        guardedImport(() => enqueue(durableContext(sdk, context, later), host, entry)),
       ),
-      list: shared(options, (context, from) => guarded(listQueue(durableReader(context), from))),
-      resume: exclusive(options, (context) => guardedImport(resumeQueue(durableContext(sdk, context, later), host))),
+      list: shared(options, (context, from) => guarded(() => listQueue(durableReader(context), from))),
+      resume: exclusive(options, (context) => guardedImport(() => resumeQueue(durableContext(sdk, context, later), host))),
     },
   });
 }
 
 /** Nothing was set before the pending step, so a cancellation is returned as a fault: a retry would never end. */
-async function guardedImport(exclusiveStep: Promise<unknown>): Promise<Guarded<unknown>> {
+async function guardedImport(step: () => unknown): Promise<Guarded<unknown>> {
   try {
-    return await guarded(exclusiveStep);
+    return await guarded(step);
   } catch (error) {
     if (error instanceof InvocationCancelled)
       return { fault: faultOf(new EngineError("CANCELLED", "An operator cancelled this step of an import: import again.")) };

@@ -4,7 +4,7 @@ import { RETRY_FOREVER, type SdkDefinition, type RestateSdk } from "./sdk.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isEntries, type Entry } from "./map-pages.ts";
 import { Names } from "./names.ts";
-import { guarded, type Guarded } from "./outcome.ts";
+import { guarded } from "./outcome.ts";
 import { PagedMap, type TakeQuery, LIST_ENTRIES, PagedReader, type Range } from "./paged-map.ts";
 
 /** Inputs of the handlers; all of them answer a `Guarded`. */
@@ -45,12 +45,13 @@ export interface MapObjectOptions {
 export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): SdkDefinition {
   const options = { enableLazyState: true, ...RETRY_FOREVER };
   const { object } = sdk.handlers;
+  // An invalid input is answered with a value: the server would retry an error for ever.
   const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>
     object.exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, input) =>
-      guardedRun(read, input, (checked) => run(new PagedMap(context), checked)),
+      guarded(() => run(new PagedMap(context), read(input))),
     );
   const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
-    object.shared(options, (context, input) => guardedRun(read, input, (checked) => run(new PagedReader(context), checked)));
+    object.shared(options, (context, input) => guarded(() => run(new PagedReader(context), read(input))));
   return sdk.object({
     name: new Names(prefix).map,
     handlers: {
@@ -72,10 +73,6 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): S
     },
   });
 }
-
-/** An invalid input is answered with a value: the server would retry an error for ever. */
-const guardedRun = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
-  guarded((async () => run(read(input)))());
 
 const badCall = (): EngineError =>
   new EngineError("BAD_ID", "This is no call of a map that this version understands: call it through its client.");

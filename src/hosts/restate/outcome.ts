@@ -65,10 +65,10 @@ export function forCaller(outcome: Outcome): Outcome {
 export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
 
-/** For handlers that only read: faults of the store become a value, other errors cause another attempt. */
-export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknown>> {
+/** Runs what a handler does. Errors of Troupe become a value, which is null for nothing; other errors cause another attempt. */
+export async function guarded(run: () => unknown): Promise<Guarded<unknown>> {
   try {
-    return { value: (await reading) ?? null };
+    return { value: (await run()) ?? null };
   } catch (error) {
     if (error instanceof TroupeError) return { fault: faultOf(faults.fromStore(error)) };
     throw error;

@@ -59,7 +59,7 @@ describe("law 2: a reader that other turns overtake", () => {
     const attempts = [torn(before, after), torn(before, after), torn(after, after)];
     await using server = await fakeIngress(async ({ nth, response }) => {
       const reader = attempts[nth - 1] ?? assert.fail("It was read once more.");
-      response.end(JSON.stringify(await guarded(readEvents(reader, ID, 0))));
+      response.end(JSON.stringify(await guarded(() => readEvents(reader, ID, 0))));
     });
     const answer = await new RetryingIngress({ ingress: server.base }).read({ ...world.names.actor(ID, "events"), input: 0 });
     assert.deepEqual(answer, await readEvents(torn(after, after), ID, 0));

@@ -1,14 +1,41 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../../core/contract/index.ts";
+import type { ActorId, Message } from "../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
-import { Calls } from "./calls.ts";
-import { fakeIngress, patiently } from "./fake-ingress.fixture.ts";
+import { Calls, type CallsHost } from "./calls.ts";
+import { type FakeIngress, fakeIngress, patiently } from "./fake-ingress.fixture.ts";
 import { Ingress } from "./ingress.ts";
-import { WaitingCallers } from "./waiting-callers.ts";
+import { type ReplyState, WaitingCallers } from "./waiting-callers.ts";
 import { Names } from "./names.ts";
 
 const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
+
+interface Given extends Partial<Pick<CallsHost, "callerLeft" | "fault">> {
+  readonly replyState?: (id: ActorId, key: string) => Promise<ReplyState>;
+}
+
+/** By default every deferred reply is pending, and any fault fails the test. */
+function callsTo(server: FakeIngress, clock: SimulatedClock, { replyState, callerLeft, fault }: Given = {}): Calls {
+  return new Calls({
+    names: new Names(),
+    ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
+    clock,
+    patience: clock,
+    node: () => undefined,
+    seal: (_, input) => input,
+    redactedArgs: ({ args }) => args,
+    announce: () => undefined,
+    waitingCallers: new WaitingCallers({
+      clock,
+      patience: clock,
+      replyState: replyState ?? (async () => ({ reply: undefined, pending: true })),
+      watch: () => () => undefined,
+      receipt: () => undefined,
+    }),
+    callerLeft: callerLeft ?? (() => undefined),
+    fault: fault ?? ((error) => assert.fail(String(error))),
+  });
+}
 
 test("a stop aborts work that has just started, and was not stored when it was first requested", async () => {
   const clock = new SimulatedClock();
@@ -27,26 +54,7 @@ test("a stop aborts work that has just started, and was not stored when it was f
       stopped();
     }
   });
-  const ingress = new Ingress({ base: server.base, clock, patienceMs: 10_000 });
-  const calls = new Calls({
-    names: new Names(),
-    ingress,
-    clock,
-    patience: clock,
-    node: () => undefined,
-    seal: (_, input) => input,
-    redactedArgs: ({ args }) => args,
-    announce: () => undefined,
-    waitingCallers: new WaitingCallers({
-      clock,
-      patience: clock,
-      replyState: async () => ({ reply: undefined, pending: false }),
-      watch: () => () => undefined,
-      receipt: () => undefined,
-    }),
-    callerLeft: () => undefined,
-    fault: (error) => assert.fail(String(error)),
-  });
+  const calls = callsTo(server, clock);
   assert.deepEqual(await patiently(clock, calls.end(STOP, "enough")), { status: "fulfilled", value: undefined });
   assert.equal(requests, 3);
 });
@@ -58,24 +66,8 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
     response.end(JSON.stringify(nth === 1 ? { later: "first" } : { reply: { ok: "done" } }));
   });
   const cancelled = { refused: { code: "CANCELLED", message: "The caller left.", data: { "troupe/callerLeft": true } } };
-  const calls = new Calls({
-    names: new Names(),
-    ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
-    clock,
-    patience: clock,
-    node: () => undefined,
-    seal: (_, input) => input,
-    redactedArgs: ({ args }) => args,
-    announce: () => undefined,
-    waitingCallers: new WaitingCallers({
-      clock,
-      patience: clock,
-      replyState: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
-      watch: () => () => undefined,
-      receipt: () => undefined,
-    }),
-    callerLeft: () => undefined,
-    fault: (error) => assert.fail(String(error)),
+  const calls = callsTo(server, clock, {
+    replyState: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
   });
   const call: Message = { ...STOP, action: "add" };
   assert.deepEqual(await patiently(clock, calls.call(call, { key: "k" })), { status: "fulfilled", value: { ok: "done" } });
@@ -97,25 +89,7 @@ test("only the caller of the first call ends what was forwarded for it, and only
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ later }));
     });
-    const calls = new Calls({
-      names: new Names(),
-      ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
-      clock,
-      patience: clock,
-      node: () => undefined,
-      seal: (_, input) => input,
-      redactedArgs: ({ args }) => args,
-      announce: () => undefined,
-      waitingCallers: new WaitingCallers({
-        clock,
-        patience: clock,
-        replyState: async () => ({ reply: undefined, pending: true }),
-        watch: () => () => undefined,
-        receipt: () => undefined,
-      }),
-      callerLeft: (messageId) => void left.push(messageId),
-      fault: (error) => assert.fail(String(error)),
-    });
+    const calls = callsTo(server, clock, { callerLeft: (messageId) => void left.push(messageId) });
     const leaving = new AbortController();
     const call: Message = { ...STOP, action: "add" };
     const waiting = Array.from({ length: others }, () => calls.call(call, { key: "k" }).catch(() => undefined));

@@ -101,3 +101,19 @@ test("only the caller of the first call ends what was forwarded for it, and only
     assert.equal(waiting.length, others);
   }
 });
+
+test("a receipt listener that throws is reported as such, and the caller gets the reply", async () => {
+  const clock = new SimulatedClock();
+  await using server = await fakeIngress(({ response }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ reply: { ok: "done" }, change: { seq: 1, head: "h", status: "live" }, committed: true }));
+  });
+  const faults: unknown[] = [];
+  const calls = callsTo(server, clock, { fault: (...fault) => void faults.push(fault) });
+  const thrown = new Error("no room for receipts");
+  const onReceipt = (): never => {
+    throw thrown;
+  };
+  assert.deepEqual(await calls.call({ ...STOP, action: "add" }, { onReceipt }), { ok: "done" });
+  assert.deepEqual(faults, [[thrown, "receipt", "tally/a"]]);
+});

@@ -39,7 +39,7 @@ export interface CallsHost {
   readonly waitingCallers: WaitingCallers;
   /** The only caller of a call at this node has left, and the reply is not known yet. */
   callerLeft(messageId: string): void;
-  fault(error: unknown, actor: ActorId): void;
+  fault(error: unknown, where: "network" | "receipt", actor: ActorId): void;
 }
 
 interface CallExtras extends Pick<TurnInput, "waiting"> {
@@ -117,7 +117,7 @@ export class Calls {
   #receipt({ onReceipt }: CallOptions, actor: ActorId, { seq, head }: Pick<Change, "seq" | "head">): void {
     safeCall(
       () => onReceipt?.({ actor, seq, head }),
-      (error) => this.#host.fault(error, actor),
+      (error) => this.#host.fault(error, "receipt", actor),
     );
   }
 
@@ -138,7 +138,7 @@ export class Calls {
       ingress
         .begin(invocation)
         .then((name) => this.cancel(name))
-        .catch((error: unknown) => this.#host.fault(error, to));
+        .catch((error: unknown) => this.#host.fault(error, "network", to));
     };
     const left = (): void => cancelInvocation(faults.cancelled(to));
     signal?.addEventListener("abort", left, { once: true });
@@ -193,7 +193,7 @@ export class Calls {
       if (typeof working === "string") await this.cancel(working);
     } catch (error) {
       // It then runs until its time is over.
-      this.#host.fault(error, id);
+      this.#host.fault(error, "network", id);
     }
   }
 

@@ -143,7 +143,7 @@ export class Node implements NodeHost {
       announce: (change) => this.announcer.announce(change),
       waitingCallers: this.#waitingCallers,
       callerLeft: (messageId) => this.#leftCallers.leave(messageId),
-      fault: (error, actor) => this.#reportFault(error, { where: "network", actor }),
+      fault: (error, where, actor) => this.#reportFault(error, { where, actor }),
     });
     this.#progress = new ProgressRelay(
       (messageId) => this.calls.callers(messageId),

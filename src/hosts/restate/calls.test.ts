@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ActorId, Message } from "../../core/contract/index.ts";
+import type { Message } from "../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
 import { Calls, type CallsHost } from "./calls.ts";
 import { type FakeIngress, fakeIngress, patiently } from "./fake-ingress.fixture.ts";
 import { Ingress } from "./ingress.ts";
-import { type ReplyState, WaitingCallers } from "./waiting-callers.ts";
 import { Names } from "./names.ts";
 
 const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
 
-interface Given extends Partial<Pick<CallsHost, "callerLeft" | "fault">> {
-  readonly replyState?: (id: ActorId, key: string) => Promise<ReplyState>;
-}
-
 /** By default every deferred reply is pending, and any fault fails the test. */
-function callsTo(server: FakeIngress, clock: SimulatedClock, { replyState, callerLeft, fault }: Given = {}): Calls {
+function callsTo(server: FakeIngress, clock: SimulatedClock, given: Partial<CallsHost> = {}): Calls {
   return new Calls({
     names: new Names(),
     ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
@@ -25,15 +20,11 @@ function callsTo(server: FakeIngress, clock: SimulatedClock, { replyState, calle
     seal: (_, input) => input,
     redactedArgs: ({ args }) => args,
     announce: () => undefined,
-    waitingCallers: new WaitingCallers({
-      clock,
-      patience: clock,
-      replyState: replyState ?? (async () => ({ reply: undefined, pending: true })),
-      watch: () => () => undefined,
-      receipt: () => undefined,
-    }),
-    callerLeft: callerLeft ?? (() => undefined),
-    fault: fault ?? ((error) => assert.fail(String(error))),
+    replyState: async () => ({ reply: undefined, pending: true }),
+    watch: () => () => undefined,
+    callerLeft: () => undefined,
+    fault: (error) => assert.fail(String(error)),
+    ...given,
   });
 }
 
@@ -116,4 +107,19 @@ test("a receipt listener that throws is reported as such, and the caller gets th
   };
   assert.deepEqual(await calls.call({ ...STOP, action: "add" }, { onReceipt }), { ok: "done" });
   assert.deepEqual(faults, [[thrown, "receipt", "tally/a"]]);
+});
+
+test("a caller of a deferred reply gets the receipt of the event that stored it", async () => {
+  const clock = new SimulatedClock();
+  await using server = await fakeIngress(({ response }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ later: "m", change: { seq: 1, head: "h1", status: "live" }, committed: true }));
+  });
+  const calls = callsTo(server, clock, {
+    replyState: async (_, key) => ({ reply: { key, call: "", reply: { ok: "later" }, until: 1, seq: 2, head: "h2" }, pending: false }),
+  });
+  const receipts: unknown[] = [];
+  const onReceipt = (receipt: unknown): void => void receipts.push(receipt);
+  assert.deepEqual(await calls.call({ ...STOP, action: "add" }, { onReceipt }), { ok: "later" });
+  assert.deepEqual(receipts, [{ actor: "tally/a", seq: 2, head: "h2" }]);
 });

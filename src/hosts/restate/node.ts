@@ -30,7 +30,6 @@ import type { ShardHead } from "./index-shard.ts";
 import { RestateIndexes } from "./indexes.ts";
 import { Ingress, RetryingIngress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
-import { WaitingCallers } from "./waiting-callers.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
 import { mapObject } from "./map-object.ts";
@@ -66,7 +65,6 @@ export class Node implements NodeHost {
   readonly indexes: IndexChanges;
   /** Queries and watchers of the indexes. */
   readonly indexRows: RestateIndexes;
-  readonly #waitingCallers: WaitingCallers;
   readonly #progress: ProgressRelay;
   readonly #leftCallers = new LeftCallers();
   readonly #options: RestateOptions;
@@ -121,17 +119,6 @@ export class Node implements NodeHost {
       fault: indexFault,
       onProgress: options.onIndexProgress,
     });
-    this.#waitingCallers = new WaitingCallers({
-      clock,
-      patience,
-      replyState: (id, key) => this.queries.replyState(id, key),
-      watch: (id, listener) => this.announcer.watch(id, listener),
-      receipt: ({ onReceipt }, actor, { seq, head }) =>
-        safeCall(
-          () => onReceipt?.({ actor, seq, head }),
-          (error) => this.#reportFault(error, { where: "receipt", actor }),
-        ),
-    });
     this.calls = new Calls({
       names: this.names,
       ingress: this.ingress,
@@ -141,7 +128,8 @@ export class Node implements NodeHost {
       seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
       redactedArgs: (message) => this.kinds.redactedArgs(message),
       announce: (change) => this.announcer.announce(change),
-      waitingCallers: this.#waitingCallers,
+      replyState: (id, key) => this.queries.replyState(id, key),
+      watch: (id, listener) => this.announcer.watch(id, listener),
       callerLeft: (messageId) => this.#leftCallers.leave(messageId),
       fault: (error, where, actor) => this.#reportFault(error, { where, actor }),
     });
@@ -213,7 +201,7 @@ export class Node implements NodeHost {
     this.#leftCallers.close();
     await this.#endpoint?.close();
     // Last: work that waits for such a reply was cut off by now, and runs again elsewhere. Before, it would have ended with this error.
-    this.#waitingCallers.close();
+    this.calls.close();
     this.health.close();
   }
 

@@ -28,7 +28,6 @@ import { INDEX_LIST } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
 import { Ingress, RetryingIngress } from "./ingress.ts";
-import { WaitingCallers } from "./waiting-callers.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { ShardedMap } from "./map-client.ts";
 import { isObject } from "./handler-inputs.ts";
@@ -82,13 +81,8 @@ export class RestateOperator {
       seal: (_message, input) => sealer.seal(input),
       redactedArgs: ({ args }) => args,
       announce: () => undefined,
-      waitingCallers: new WaitingCallers({
-        clock,
-        patience,
-        replyState: (id, key) => this.#queries.replyState(id, key),
-        watch: () => () => undefined,
-        receipt: () => undefined,
-      }),
+      replyState: (id, key) => this.#queries.replyState(id, key),
+      watch: () => () => undefined,
       callerLeft: () => undefined,
       fault: () => undefined,
     });

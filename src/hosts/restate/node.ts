@@ -42,8 +42,7 @@ import type { Sealer } from "./sealer.ts";
 import { ServerHealth } from "./server-health.ts";
 import { RequestSignatures } from "./request-signatures.ts";
 import { streamObject } from "./stream-object.ts";
-import { importQueueObject } from "./import-handlers.ts";
-import { actorObject, archiveObject, controlService } from "./actor-object.ts";
+import { actorObject, archiveObject, controlService, importQueueObject } from "./actor-object.ts";
 
 /** One process of a cluster: creates and connects its parts, and is the host of the turns that run here. */
 export class Node implements NodeHost {

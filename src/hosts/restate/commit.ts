@@ -6,7 +6,7 @@
 import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
-import { getOwn, hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
 import {
   childrenOf,
@@ -233,7 +233,7 @@ async function stopChildren(
   const index = childrenOf(id);
   for (let after: string | undefined; ;) {
     const listed = await uncancellable(() =>
-      context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
+      context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...omitUndefined({ after }) }),
     );
     const children = keysOf(listed);
     const stopped = children.filter(isAddress).filter((child) => !down.includes(child) && host.knows(kindOf(child)));

@@ -120,13 +120,10 @@ class RestateExporter implements Exporter, Closable {
   }
 
   async *#entries(name: string, shards: number) {
-    const map = this.#client.maps.shardedMap(name, shards);
-    for (let after: string | undefined; ;) {
+    this.#check();
+    for await (const entry of this.#client.maps.shardedMap(name, shards).all({ page: PAGE })) {
       this.#check();
-      const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      yield* page;
-      after = page.at(-1)?.[0];
-      if (page.length < PAGE) return;
+      yield entry;
     }
   }
 

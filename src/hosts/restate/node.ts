@@ -113,7 +113,7 @@ export class Node implements NodeHost {
       clock: patience,
       entropy,
       read: (id) => this.queries.read(id),
-      ids: (kind, after, limit) => this.queries.allIds(kind, after, limit),
+      ids: (kind, after, limit) => this.queries.ids(kind, after, limit),
       count: (kind) => this.queries.count({ kind }),
       fault: indexFault,
       onProgress: options.onIndexProgress,

@@ -24,9 +24,9 @@ import {
 
 export interface Range {
   /** Only keys above it. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Only keys that begin with it. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** At most 1,000. */
   readonly limit: number;
 }

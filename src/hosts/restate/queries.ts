@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkWholeNumber, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { checkWholeNumber, wholeLimit, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { AdminApi, type EventLocation } from "./admin-api.ts";
 import { claimKey } from "./commit.ts";
 import { CLAIMS, actorsOfKind, actorsOfOwner, UIDS, type DirectoryMap } from "./directory.ts";
@@ -90,7 +90,7 @@ export class Queries {
       for (let least = CONCURRENCY; found.length < limit; least *= 2) {
         // Each is read, so no more than are needed. Some may not count: if most do not, the pages grow.
         const size = Math.min(Math.max(limit - found.length, least), PAGE);
-        const entries = await map.list({ prefix: `${one}/`, limit: size, ...(last === undefined ? {} : { after: last }) });
+        const entries = await map.list({ prefix: `${one}/`, limit: size, after: last });
         const ids = entries.map(([key]) => key).filter(isAddress);
         const heads = await this.#heads(ids);
         for (const [n, head] of heads.entries()) {
@@ -107,19 +107,14 @@ export class Queries {
     return found;
   }
 
-  async ids(kind: string): Promise<readonly ActorId[]> {
-    const entries = await this.#map(actorsOfKind(kind)).list({ limit: MAX_IDS });
-    return entries.map(([key]) => key).filter(isAddress);
-  }
-
-  /** All ids in the directory, in order, including actors that have stopped or never started. */
-  async allIds(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
-    const entries = await this.#map(actorsOfKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
+  /** Ids in the directory, in order, including actors that have stopped or never started. */
+  async ids(kind: string, after?: ActorId, limit = MAX_IDS): Promise<readonly ActorId[]> {
+    const entries = await this.#map(actorsOfKind(kind)).list({ limit, after });
     return entries.map(([key]) => key).filter(isAddress);
   }
 
   async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
+    if (live === true) return this.#countLive(omitUndefined({ kind, owner }));
     if (owner === undefined) {
       const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(actorsOfKind(one)).count());
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
@@ -127,19 +122,15 @@ export class Queries {
     const map = this.#map(actorsOfOwner(owner));
     if (kind === undefined) return map.count();
     let count = 0;
-    for (let after: string | undefined; ;) {
-      const entries = await map.list({ prefix: `${kind}/`, limit: PAGE, ...(after === undefined ? {} : { after }) });
-      count += entries.length;
-      if (entries.length < PAGE) return count;
-      after = entries.at(-1)?.[0];
-    }
+    for await (const _ of map.all({ prefix: `${kind}/`, page: PAGE })) count += 1;
+    return count;
   }
 
   /** Only an actor's own key tells whether it is live. */
   async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
     let count = 0;
     for (let after: ActorId | undefined; ;) {
-      const page = await this.list({ ...query, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const page = await this.list({ ...query, live: true, limit: PAGE, ...omitUndefined({ after }) });
       count += page.length;
       if (page.length < PAGE) return count;
       after = page.at(-1)?.id;

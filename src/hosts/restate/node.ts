@@ -19,6 +19,7 @@ import {
   type ChainEvent,
 } from "../../core/contract/index.ts";
 import { checkNeeded, DURATION, omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
+import { AdminApi } from "./admin-api.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -94,7 +95,7 @@ export class Node implements NodeHost {
       maps: this.maps,
       kinds: this.kinds.names,
       patience,
-      admin: options.admin,
+      admin: new AdminApi(options.admin, this.names),
     });
     this.announcer = new Announcer({
       clock: patience,

@@ -59,7 +59,7 @@ async function queriesOf(world: World, patience: Clock, onRequest: (handler: str
     maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
     kinds: ["tally", "other"],
     patience,
-    admin: undefined,
+    admin: new AdminApi(undefined, world.names),
   });
   return {
     queries,

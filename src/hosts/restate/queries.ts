@@ -12,7 +12,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { checkWholeNumber, wholeLimit, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
-import { AdminApi, type EventLocation } from "./admin-api.ts";
+import type { AdminApi, EventLocation } from "./admin-api.ts";
 import { claimKey } from "./commit.ts";
 import { CLAIMS, actorsOfKind, actorsOfOwner, UIDS, type DirectoryMap } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
@@ -32,7 +32,7 @@ export interface QueriesHost {
   readonly kinds: readonly string[];
   /** The clock of retries. */
   readonly patience: Clock;
-  readonly admin: string | undefined;
+  readonly admin: AdminApi;
 }
 
 const CONCURRENCY = 16;
@@ -45,12 +45,10 @@ const ARCHIVE_DELAY_MS = 30_000;
 export class Queries {
   readonly #host: QueriesHost;
   readonly #kinds: readonly string[];
-  readonly #admin: AdminApi;
 
   constructor(host: QueriesHost) {
     this.#host = host;
     this.#kinds = host.kinds.toSorted();
-    this.#admin = new AdminApi(host.admin, host.names);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
@@ -69,7 +67,7 @@ export class Queries {
 
   /** True if a registered deployment serves the kind. */
   isServed(kind: string): Promise<boolean> {
-    return this.#admin.serves(this.#host.names.actors(kind));
+    return this.#host.admin.serves(this.#host.names.actors(kind));
   }
 
   async replyState(id: ActorId, key: string): Promise<ReplyState> {
@@ -172,7 +170,7 @@ export class Queries {
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
-    for (const location of await this.#admin.locationsOf(eventId)) {
+    for (const location of await this.#host.admin.locationsOf(eventId)) {
       const found = (await this.#eventsNear(location)).find((event) => event.id === eventId);
       if (found !== undefined) return found;
     }
@@ -181,7 +179,7 @@ export class Queries {
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
     const found = new Map<string, ChainEvent>();
-    for (const location of await this.#admin.locationsOf(eventId))
+    for (const location of await this.#host.admin.locationsOf(eventId))
       for (const event of await this.#eventsNear(location)) if (readHeader(event).cause === eventId) found.set(event.id, event);
     const order = [...found.values()].map((event) => ({ event, header: readHeader(event) }));
     order.sort((one, other) => one.header.at - other.header.at || one.header.seq - other.header.seq);

@@ -9,6 +9,7 @@ import {
   type Entropy,
   type StoreCode,
 } from "../../core/contract/index.ts";
+import { AdminApi } from "./admin-api.ts";
 import type { Handler } from "./durable-context.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
@@ -39,7 +40,7 @@ export class TransferClient {
   readonly names: Names;
   readonly clock: Clock;
   readonly patience: Clock;
-  readonly admin: string;
+  readonly admin: AdminApi;
   readonly maps: MapClient;
   readonly sealer: Sealer | undefined;
   readonly ingress: RetryingIngress;
@@ -50,7 +51,7 @@ export class TransferClient {
     this.names = new Names(prefix);
     this.clock = clock;
     this.patience = patience;
-    this.admin = admin;
+    this.admin = new AdminApi(admin, this.names);
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
     this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });

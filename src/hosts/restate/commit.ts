@@ -17,6 +17,7 @@ import {
   mapHandler,
   CLAIMS,
   DEAD_LETTERS,
+  deadLetterKey,
   removeFromDirectory,
 } from "./directory.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
@@ -159,17 +160,17 @@ export function sendTimers(
 }
 
 /** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
-export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {
+export function sendMessage(context: DurableContext, host: NodeHost, message: Message, failures?: number): void {
   const kind = kindOf(message.to);
   if (!host.knows(kind)) return toDeadLetters(context, host, message, faults.unknownKind(kind));
-  const input: TurnInput = { message };
+  const input: TurnInput = failures === undefined ? { message } : { message, failures };
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
 /** C5: a message that has failed too often becomes a dead letter, which operators can see. A sender that requested a reply gets a refusal. */
 export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
-  const { at, id } = message;
-  const key = `${String(at).padStart(15, "0")} ${id}`;
+  const { at } = message;
+  const key = deadLetterKey(at, message.id);
   const sealed = host.sealerFor(kindOf(message.to)).seal(message);
   context.send(mapHandler(host.names, DEAD_LETTERS, key, "put"), {
     key,

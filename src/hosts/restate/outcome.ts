@@ -37,6 +37,8 @@ export interface Failed {
 /** A change without its actor. */
 export type ActorHead = Omit<Change, "id">;
 
+export type OwnedHead = ActorHead & { readonly owner?: string };
+
 /** An `EngineError`; nothing was applied. */
 export interface Fault {
   readonly code: EngineCode | StoreCode;

@@ -21,7 +21,7 @@ import { isEvents, isStoredReply } from "./stored-actor.ts";
 import type { ReplyState } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { isSnapshot, isActorHead, type ActorHead } from "./outcome.ts";
+import { isSnapshot, isActorHead, type OwnedHead } from "./outcome.ts";
 import { unexpectedAnswer, type RetryingIngress, wait } from "./ingress.ts";
 import type { RecentEvents } from "./actor-reads.ts";
 
@@ -58,7 +58,7 @@ export class Queries {
     return answer;
   }
 
-  async head(id: ActorId): Promise<(ActorHead & { readonly owner?: string }) | undefined> {
+  async head(id: ActorId): Promise<OwnedHead | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "head"), null);
     if (answer === null) return undefined;
     if (!isActorHead(answer)) throw unexpectedAnswer({ object: id });
@@ -219,8 +219,8 @@ export class Queries {
     }
   }
 
-  async #heads(ids: readonly ActorId[]): Promise<readonly ((ActorHead & { readonly owner?: string }) | undefined)[]> {
-    const heads: ((ActorHead & { readonly owner?: string }) | undefined)[] = [];
+  async #heads(ids: readonly ActorId[]): Promise<readonly (OwnedHead | undefined)[]> {
+    const heads: (OwnedHead | undefined)[] = [];
     for (let at = 0; at < ids.length; at += CONCURRENCY)
       heads.push(...(await Promise.all(ids.slice(at, at + CONCURRENCY).map((id) => this.head(id)))));
     return heads;

@@ -33,10 +33,7 @@ test("a stop aborts work that has just started, and was not stored when it was f
   let requests = 0;
   let stopped: () => void = () => undefined;
   await using server = await fakeIngress(({ path, input, response }) => {
-    const answer = (value: unknown): void => {
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(value));
-    };
+    const answer = (value: unknown): void => void response.end(JSON.stringify(value));
     if (path.includes("/stop")) stopped = () => answer({ reply: { ok: null } });
     else if (path.includes("/working")) answer((requests += 1) < 3 ? null : "inv_1");
     else {
@@ -53,7 +50,6 @@ test("a stop aborts work that has just started, and was not stored when it was f
 test("C4 a repeated call whose first caller left is made again, as another invocation", async () => {
   const clock = new SimulatedClock();
   await using server = await fakeIngress(({ nth, response }) => {
-    response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(nth === 1 ? { later: "first" } : { reply: { ok: "done" } }));
   });
   const cancelled = { refused: { code: "CANCELLED", message: "The caller left.", data: { "troupe/callerLeft": true } } };
@@ -77,7 +73,6 @@ test("only the caller of the first call ends what was forwarded for it, and only
     const clock = new SimulatedClock();
     const left: string[] = [];
     await using server = await fakeIngress(({ response }) => {
-      response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ later }));
     });
     const calls = callsTo(server, clock, { callerLeft: (messageId) => void left.push(messageId) });
@@ -96,7 +91,6 @@ test("only the caller of the first call ends what was forwarded for it, and only
 test("a receipt listener that throws is reported as such, and the caller gets the reply", async () => {
   const clock = new SimulatedClock();
   await using server = await fakeIngress(({ response }) => {
-    response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ reply: { ok: "done" }, change: { seq: 1, head: "h", status: "live" }, committed: true }));
   });
   const faults: unknown[] = [];
@@ -112,7 +106,6 @@ test("a receipt listener that throws is reported as such, and the caller gets th
 test("a caller of a deferred reply gets the receipt of the event that stored it", async () => {
   const clock = new SimulatedClock();
   await using server = await fakeIngress(({ response }) => {
-    response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ later: "m", change: { seq: 1, head: "h1", status: "live" }, committed: true }));
   });
   const calls = callsTo(server, clock, {

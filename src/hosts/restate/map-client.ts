@@ -6,21 +6,21 @@ import { isEntries, type Entry } from "./map-pages.ts";
 import type { MapInputs } from "./map-object.ts";
 import { Names } from "./names.ts";
 import { type TakeResult, LIST_ENTRIES, type MapList, type Range } from "./paged-map.ts";
-import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
+import { GuardedIngress, unexpectedAnswer, type GuardedIngressOptions } from "./ingress.ts";
 
 /** Options of `MapClient`. */
-export interface MapClientOptions extends RetryingIngressOptions {
+export interface MapClientOptions extends GuardedIngressOptions {
   /** Prefix of the served object. Default none. */
   readonly prefix?: string;
 }
 
 /** Maps on a Restate server, for any process that reaches its ingress. */
 export class MapClient {
-  readonly #ingress: RetryingIngress;
+  readonly #ingress: GuardedIngress;
   readonly #object: string;
 
   constructor(options: MapClientOptions) {
-    this.#ingress = new RetryingIngress(options);
+    this.#ingress = new GuardedIngress(options);
     this.#object = new Names(options.prefix).map;
   }
 
@@ -34,7 +34,7 @@ export class MapClient {
   }
 }
 
-type Ingress = Pick<RetryingIngress, "read" | "write">;
+type Ingress = Pick<GuardedIngress, "read" | "write">;
 
 /** The virtual object's key of the shard that has `key`. */
 export const shardOf = (name: string, shards: number, key: string): string =>

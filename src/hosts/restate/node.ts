@@ -29,7 +29,7 @@ import { ProgressRelay, LeftCallers } from "./caller-relay.ts";
 import { indexObject } from "./index-object.ts";
 import type { ShardHead } from "./index-shard.ts";
 import { RestateIndexes } from "./indexes.ts";
-import { Ingress, RetryingIngress } from "./ingress.ts";
+import { Ingress, GuardedIngress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
@@ -88,7 +88,7 @@ export class Node implements NodeHost {
     this.ingressOptions = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
     this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
     this.maps = new MapClient(this.ingressOptions);
-    const reads = new RetryingIngress(this.ingressOptions);
+    const reads = new GuardedIngress(this.ingressOptions);
     this.queries = new Queries({
       reads,
       names: this.names,

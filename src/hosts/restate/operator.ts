@@ -26,7 +26,7 @@ import { Calls } from "./calls.ts";
 import { INDEX_LIST } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
-import { Ingress, RetryingIngress } from "./ingress.ts";
+import { Ingress, GuardedIngress } from "./ingress.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isSnapshot } from "./outcome.ts";
@@ -50,14 +50,14 @@ export class RestateOperator {
   readonly #letters: DeadLetters;
   readonly #entropy: Entropy;
   /** For reads of all actors of a kind. */
-  readonly #longRunning: RetryingIngress;
+  readonly #longRunning: GuardedIngress;
 
   private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
     const { names, maps, clock, patience, admin } = client;
     const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
-    this.#longRunning = new RetryingIngress({ ingress: base, clock: patience, entropy, patienceMs: LONG_TIMEOUT_MS });
+    this.#longRunning = new GuardedIngress({ ingress: base, clock: patience, entropy, patienceMs: LONG_TIMEOUT_MS });
     this.#queries = new Queries({ reads: client.ingress, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
     // Only the code of the kinds knows which of them have secrets.

@@ -22,11 +22,11 @@ import type { ReplyState } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
 import { isSnapshot, isActorHead, type OwnedHead } from "./outcome.ts";
-import { unexpectedAnswer, type RetryingIngress, wait } from "./ingress.ts";
+import { unexpectedAnswer, type GuardedIngress, wait } from "./ingress.ts";
 import type { RecentEvents } from "./actor-reads.ts";
 
 export interface QueriesHost {
-  readonly reads: RetryingIngress;
+  readonly reads: GuardedIngress;
   readonly names: Names;
   readonly maps: MapClient;
   readonly kinds: readonly string[];

@@ -13,7 +13,7 @@ import { AdminApi } from "./admin-api.ts";
 import type { Handler } from "./durable-context.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
-import { RetryingIngress } from "./ingress.ts";
+import { GuardedIngress } from "./ingress.ts";
 import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
 /** Options of `restateExporter` and `restateImporter`. */
@@ -43,7 +43,7 @@ export class TransferClient {
   readonly admin: AdminApi;
   readonly maps: MapClient;
   readonly sealer: Sealer | undefined;
-  readonly ingress: RetryingIngress;
+  readonly ingress: GuardedIngress;
 
   constructor(options: TransferOptions) {
     const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
@@ -54,7 +54,7 @@ export class TransferClient {
     this.admin = new AdminApi(admin, this.names);
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
-    this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });
+    this.ingress = new GuardedIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
   /** Throws `STORE_CORRUPT` if it was sealed with another secret, or there is no secret. */

@@ -21,7 +21,7 @@ import {
 } from "./stored-actor.ts";
 import { sendTimers } from "./commit.ts";
 import { addToDirectory, type DirectoryEntry, removeFromDirectory } from "./directory.ts";
-import type { DurableContext, DurableReader, NodeHost } from "./durable-context.ts";
+import type { DurableContext, DurableReader, DurableWriter, NodeHost } from "./durable-context.ts";
 import { type ExpireInput, isObject } from "./handler-inputs.ts";
 import { sendRows } from "./index-object.ts";
 import { eventsIn } from "./event-lines.ts";
@@ -209,12 +209,8 @@ const IMPORTED_HEAD_KEY = "arrived";
 /** Of JSON in one answer, which has at least one reply. */
 const MAX_ANSWER_CHARACTERS = 262_144;
 
-interface Writer extends DurableReader {
-  set(name: string, text: string): void;
-}
-
 /** Exclusive. */
-export async function addPendingCalls(context: Writer, claims: unknown): Promise<void> {
+export async function addPendingCalls(context: DurableWriter, claims: unknown): Promise<void> {
   if (!Array.isArray(claims) || !claims.every(isPendingCall)) throw new StoreError("STORE_CORRUPT", "These are no keyed calls.");
   const newKeys = new Set(claims.map(({ key }) => key));
   const others = readPendingCalls(tryParseJson(await context.get(PENDING_CALLS_KEY))).filter(({ key }) => !newKeys.has(key));
@@ -222,7 +218,7 @@ export async function addPendingCalls(context: Writer, claims: unknown): Promise
 }
 
 /** Exclusive. */
-export function setImportedHead(context: Writer, head: unknown): void {
+export function setImportedHead(context: DurableWriter, head: unknown): void {
   context.set(IMPORTED_HEAD_KEY, String(head));
 }
 

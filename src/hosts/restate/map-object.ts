@@ -3,7 +3,7 @@ import { EngineError, type JsonObject, type Json } from "../../core/contract/ind
 import { RETRY_FOREVER, type SdkDefinition, type RestateSdk } from "./sdk.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isEntries, type Entry } from "./map-pages.ts";
-import { Names } from "./names.ts";
+import type { Names } from "./names.ts";
 import { guarded } from "./outcome.ts";
 import { PagedMap, type TakeQuery, LIST_ENTRIES, PagedReader, type Range } from "./paged-map.ts";
 
@@ -36,13 +36,8 @@ const MANY_BYTES = 1_048_576;
 /** Longer than any client retries a write. */
 export const WRITE_RETENTION_MS = 600_000;
 
-export interface MapObjectOptions {
-  /** Prefix of its name, if several systems share a server. Default none. */
-  readonly prefix?: string;
-}
-
 /** The virtual object of ordered maps: one shard per key. */
-export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): SdkDefinition {
+export function mapObject(sdk: RestateSdk, names: Names): SdkDefinition {
   const options = { enableLazyState: true, ...RETRY_FOREVER };
   const { object } = sdk.handlers;
   // An invalid input is answered with a value: the server would retry an error for ever.
@@ -53,7 +48,7 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): S
   const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
     object.shared(options, (context, input) => guarded(() => run(new PagedReader(context), read(input))));
   return sdk.object({
-    name: new Names(prefix).map,
+    name: names.map,
     handlers: {
       put: writing(readPut, (map, { key, value }) => map.put(key, value)),
       putMany: writing(readPutMany, (map, { entries }) => map.putMany(entries)),

@@ -160,7 +160,7 @@ export class Node implements NodeHost {
     const common = { sdk, host: this, later: sendLater };
     const services = [
       ...kinds.flatMap((behaviour) => [actorObject(common, behaviour), archiveObject(common, behaviour)]),
-      mapObject(sdk, { prefix }),
+      mapObject(sdk, this.names),
       streamObject(sdk, { prefix }),
       indexObject({ sdk, host: this }),
       controlService(common),

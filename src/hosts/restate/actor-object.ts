@@ -25,7 +25,7 @@ import { type DurableContext, type DurableReader, InvocationCancelled, type Node
 import * as imports from "./imported-actor.ts";
 import { enqueue, listQueue, resumeQueue } from "./import-queue.ts";
 import { WRITE_RETENTION_MS } from "./map-object.ts";
-import { faultOf, guarded, type Guarded } from "./outcome.ts";
+import { faultOf, guarded, type Guarded, valueIn } from "./outcome.ts";
 import { isSealed } from "./sealer.ts";
 
 export interface ObjectOptions {
@@ -94,7 +94,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         const { reply, archived, pending } = await reads.readReply(durableReader(context), String(key));
         if (reply !== undefined || pending || !archived) return { reply: reply ?? null, pending };
         const answer = await callFrom(sdk, context)(names.archive(idOf(context.key), "reply"), String(key));
-        return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
+        return { reply: valueIn(answer) ?? null, pending };
       }),
       lives: shared(RETRY_FOREVER, (context, messageId) => reads.isInLife(durableReader(context), String(messageId))),
       // For commands, which do not have the code of the kinds. Claims may be secret, and the server stores its inputs.

@@ -25,7 +25,7 @@ import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from
 import { sendChanges } from "./index-object.ts";
 import { isMapList } from "./map-client.ts";
 import { LIST_ENTRIES, type TakeQuery } from "./paged-map.ts";
-import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
+import { faultOf, valueIn, type Guarded, type ActorHead } from "./outcome.ts";
 import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
 /** How an actor is stopped from outside. */
@@ -264,5 +264,7 @@ function stopOf(child: ActorId, above: readonly ActorId[], message: Message): St
   };
 }
 
-const keysOf = (answer: unknown): readonly string[] =>
-  isGuarded(answer) && "value" in answer && isMapList(answer.value) ? answer.value.entries.map(([key]) => key) : [];
+function keysOf(answer: unknown): readonly string[] {
+  const list = valueIn(answer);
+  return isMapList(list) ? list.entries.map(([key]) => key) : [];
+}

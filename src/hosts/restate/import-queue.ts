@@ -10,7 +10,7 @@ import { mapHandler, DEAD_LETTERS, deadLetterKey } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler, NodeHost } from "./durable-context.ts";
 import { isMessage, isObject } from "./handler-inputs.ts";
 import type { Names } from "./names.ts";
-import { isGuarded } from "./outcome.ts";
+import { isGuarded, valueIn } from "./outcome.ts";
 
 /** An actor whose timers have to be set. */
 interface QueuedTimers {
@@ -86,7 +86,8 @@ async function existingDeadLetter(
     throw new StoreError("STORE_CORRUPT", `Message ${id} is none that an actor could be sent.`);
   const key = deadLetterKey(letter?.at ?? imported.at, id);
   const answer = await context.call(mapHandler(host.names, DEAD_LETTERS, key, "get"), { key });
-  const found = isGuarded(answer) && "value" in answer && isObject(answer.value) ? answer.value["found"] : undefined;
+  const value = valueIn(answer);
+  const found = isObject(value) ? value["found"] : undefined;
   if (!isObject(found)) return undefined;
   const same = JSON.stringify(open(found["message"])) === JSON.stringify(imported);
   return same ? { fresh: false } : { fresh: false, conflict: `Another message is a dead letter here under the id ${id}.` };

@@ -25,7 +25,7 @@ import type { DurableContext, DurableReader, DurableWriter, NodeHost } from "./d
 import { type ExpireInput, isObject } from "./handler-inputs.ts";
 import { sendRows } from "./index-object.ts";
 import { eventsIn } from "./event-lines.ts";
-import { isGuarded } from "./outcome.ts";
+import { valueIn } from "./outcome.ts";
 import { archivedReply, expiriesFrom, type Expiry, isExpiry } from "./archive.ts";
 
 /** What an actor's own key contains, except its events. */
@@ -75,7 +75,7 @@ export async function beginImport(context: DurableContext, host: NodeHost, kind:
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored !== undefined) {
     // An actor that was imported with that head may have more events by now.
-    if (stored.head === head || valueOf(await context.call(names.archive(id, "arrived"), null)) === head) return { there: true, claims };
+    if (stored.head === head || valueIn(await context.call(names.archive(id, "arrived"), null)) === head) return { there: true, claims };
     return { there: true, claims, conflict: `${id} is there already with another chain: its event ${stored.seq} is ${stored.head}.` };
   }
   await context.call(names.archive(id, "clear"), null);
@@ -166,8 +166,6 @@ function importedActorText(id: ActorId, { row, state, seq, head, since, line, ar
     throw new StoreError("STORE_CORRUPT", "What is to be an actor is none: import what was exported.", { cause: error });
   }
 }
-
-const valueOf = (answer: unknown): unknown => (isGuarded(answer) && "value" in answer ? answer.value : undefined);
 
 export const isActorRecord = (value: unknown): value is ActorRecord =>
   isObject(value) &&

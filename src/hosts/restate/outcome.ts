@@ -79,6 +79,9 @@ export async function guarded(run: () => unknown): Promise<Guarded<unknown>> {
 
 export const isGuarded = (value: unknown): value is Guarded<unknown> => isObject(value) && ("value" in value || isFault(value["fault"]));
 
+/** Undefined if it is a fault, or something else. */
+export const valueIn = (answer: unknown): unknown => (isGuarded(answer) && "value" in answer ? answer.value : undefined);
+
 const isFault = (value: unknown): value is Fault =>
   isObject(value) && typeof value["code"] === "string" && typeof value["message"] === "string";
 

@@ -8,13 +8,11 @@ import { joinCluster } from "../../src/hosts/cluster/index.ts";
 import type { ActorId, Json } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
-import { connect, type Which } from "../clients.ts";
+import { connect, type Player, type Which } from "../clients.ts";
 import { folder } from "../quest-client.ts";
 import { freshSeed, seeded, type Seeded, withSeed } from "../torture/seed.ts";
 import { ClusterPlace } from "./cluster-place.ts";
-import { Fates } from "./fates.ts";
 import { install } from "./install.ts";
-import { lastSeen } from "./last-seen.ts";
 import { type Act, nextAct } from "./purse-acts.ts";
 import { PurseBooks } from "./purse-books.ts";
 import { legacyCaller, modernCaller, officialCaller, type PurseCaller } from "./purse-callers.ts";
@@ -23,6 +21,64 @@ import { RestateCluster } from "./restate-cluster.ts";
 
 const OWNERS = ["ann", "ben", "cid", "dee", "eve", "fay"];
 const MOST_TRIES = 500;
+
+/** At so many acknowledged calls the node is killed, then, once it is back, the leader; so many more must follow. */
+const NODE_DIES_AT = 40;
+const LEADER_DIES_AFTER = 40;
+const THEN_MORE = 60;
+
+/** What is killed when, told by what was acknowledged. */
+class Fates {
+  readonly #node: () => Promise<void>;
+  readonly #leader: () => Promise<void>;
+  #acknowledged = 0;
+  #nodeBack: Promise<void> | undefined;
+  #backAt: number | undefined;
+  #leaderGone: Promise<void> | undefined;
+  #goneAt: number | undefined;
+  retried = 0;
+
+  constructor(node: () => Promise<void>, leader: () => Promise<void>) {
+    this.#node = node;
+    this.#leader = leader;
+  }
+
+  acknowledged(): void {
+    const count = (this.#acknowledged += 1);
+    if (count === NODE_DIES_AT) this.#nodeBack = this.#node().then(() => void (this.#backAt = this.#acknowledged));
+    if (this.#backAt !== undefined && count >= this.#backAt + LEADER_DIES_AFTER)
+      this.#leaderGone ??= this.#leader().then(() => void (this.#goneAt = this.#acknowledged));
+  }
+
+  get over(): boolean {
+    return this.#goneAt !== undefined && this.#acknowledged >= this.#goneAt + THEN_MORE;
+  }
+
+  /** Rejects with what a kill could not do. */
+  async settled(): Promise<void> {
+    await this.#nodeBack;
+    await this.#leaderGone;
+  }
+}
+
+/** Reads again whenever it is told to, and keeps what it saw last. */
+const lastSeen = (player: Player, uri: string): (() => unknown) => {
+  let seen: unknown;
+  let told = 0;
+  const look = async (): Promise<void> => {
+    for (;;) {
+      const now = player.heard.filter(({ method, params }) => method === "notifications/resources/updated" && params["uri"] === uri).length;
+      if (now === told) return;
+      told = now;
+      seen = JSON.parse(await player.read(uri));
+    }
+  };
+  let looking: Promise<void> | undefined;
+  return () => {
+    looking ??= look().finally(() => (looking = undefined));
+    return seen;
+  };
+};
 
 const MODERN: Which = { sdk: "v2", era: "modern" };
 const V1: Which = { sdk: "v1", era: "legacy" };

@@ -5,17 +5,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mud } from "../../examples/mud/index.ts";
+import type { World } from "../../examples/mud/world/world.ts";
 import { verify } from "../../src/core/chain/index.ts";
-import type { ChainEvent } from "../../src/core/contract/index.ts";
+import type { ChainEvent, Engine } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
+import { misplaced as misplacedIn } from "../mud-items.ts";
 import { connect, type Player, type ElicitAnswer, type Which } from "../clients.ts";
 import { playToEnding, folder, keep, withoutHandle } from "../quest-client.ts";
 import { root } from "../serve-child.ts";
 import { at } from "../wire.ts";
 import { ClusterPlace } from "./cluster-place.ts";
 import { install } from "./install.ts";
-import { misplaced } from "./item-places.ts";
 import { RestateServer } from "./restate-server.ts";
 
 const V1: Which = { sdk: "v1", era: "legacy" };
@@ -26,6 +27,13 @@ const NAMES = ["ada", "bob"];
 
 const bearer = (name: string) => ({ authorization: `Bearer a-key-of-${name}-that-is-long` });
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Items that are not in exactly one place, with where they are; one that is on its way from one to another is nowhere. */
+const misplaced = async (engine: Engine, world: World): Promise<readonly string[]> =>
+  misplacedIn(world, {
+    state: async (id) => (await engine.read(id))?.state,
+    players: (await engine.list({ kind: "player", limit: 1_000 })).map(({ id }) => id),
+  });
 
 /** The message of a request: undefined where it has none. */
 const messageOf = (init: RequestInit | undefined): unknown => (typeof init?.body === "string" ? JSON.parse(init.body) : undefined);

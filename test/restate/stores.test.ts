@@ -7,6 +7,7 @@ import { isRestateSdk } from "../../src/hosts/restate/sdk.ts";
 import { MapClient, shardOf } from "../../src/hosts/restate/map-client.ts";
 import { mapObject } from "../../src/hosts/restate/map-object.ts";
 import { restateMembers } from "../../src/hosts/restate/members.ts";
+import { Names } from "../../src/hosts/restate/names.ts";
 import { restateSessionStore } from "../../src/hosts/restate/session-store.ts";
 import { streamObject } from "../../src/hosts/restate/stream-object.ts";
 import { restateStreamStore } from "../../src/hosts/restate/stream-store.ts";
@@ -24,7 +25,7 @@ before(async () => {
   assert.ok(isRestateSdk(sdk), "the SDK has the shape that is used");
   server = await RestateServer.start(executable);
   const services = [
-    mapObject(sdk),
+    mapObject(sdk, new Names()),
     streamObject(sdk),
     streamObject(sdk, { prefix: "bounded-", bounds: { messages: 5, bytes: 1_000, streams: 3 } }),
     streamObject(sdk, { prefix: "brief-", ttlMs: 20 }),

@@ -109,7 +109,7 @@ const listening = (server: ReturnType<typeof createServer>, { host, port }: Host
     });
   });
 
-const urlOf = ({ host, port }: HostPort): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export const urlOf = ({ host, port }: HostPort): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** Any response counts: a node that drains, or has lost its engine, still completes running calls. */
 export const listenerAnswers: HealthCheck = async (target, signal) => {

@@ -330,7 +330,7 @@ export const freePorts = async (count: number, entropy: Entropy = systemEntropy)
 const isFree = async (port: number): Promise<boolean> => {
   const server = createServer();
   try {
-    server.listen(port, "127.0.0.1");
+    server.listen(port, HOST);
     await once(server, "listening");
     return true;
   } catch {

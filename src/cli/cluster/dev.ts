@@ -12,7 +12,7 @@ import type { HostPort } from "../option-parsers.ts";
 import { ignoreWriteErrors, type Painter, paintError, printLine } from "../output.ts";
 import { stopSignal } from "../server-process.ts";
 import { connectLines } from "../server/banner.ts";
-import { type Balancer, listenerAnswers, nodeAnswers, startBalancer } from "./balancer.ts";
+import { type Balancer, listenerAnswers, nodeAnswers, startBalancer, urlOf } from "./balancer.ts";
 import { TemporaryFolder } from "./child-process.ts";
 import { engineText } from "./cluster-options.ts";
 import {
@@ -121,9 +121,10 @@ class DevCluster implements AsyncDisposable {
     this.#stack.defer(() => listener.stopAccepting());
     const name = await running.start(places);
     // Forced: in development the code at a known address changes.
-    const { id, services } = await registerDeployment(new RestateAdmin(server.admin), url(endpoint.port), true);
+    const endpointUrl = urlOf({ host: LOOPBACK, port: endpoint.port });
+    const { id, services } = await registerDeployment(new RestateAdmin(server.admin), endpointUrl, true);
     this.#services = services;
-    const mcp = `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${listener.port}/mcp`;
+    const mcp = `${urlOf({ host: http.host, port: listener.port })}/mcp`;
     return {
       ready: true,
       name,
@@ -132,14 +133,14 @@ class DevCluster implements AsyncDisposable {
       engine,
       ingress: server.ingress,
       admin: server.admin,
-      endpoint: url(endpoint.port),
+      endpoint: endpointUrl,
       deployment: id,
       pid: process.pid,
       restate: server.pid,
       nodes: running.nodes.map(({ place, pid }) => ({
         name: place.name,
-        node: url(place.node.port),
-        http: `${url(place.http.port)}/mcp`,
+        node: urlOf(place.node),
+        http: `${urlOf(place.http)}/mcp`,
         pid,
       })),
     };
@@ -171,8 +172,6 @@ class DevCluster implements AsyncDisposable {
     return [listener, stored] as const;
   }
 }
-
-const url = (port: number): string => `http://${LOOPBACK}:${port}`;
 
 /** What `cluster dev` prints when it is ready; with `--json` as one line. */
 interface DevReady {
@@ -240,10 +239,10 @@ const storedEndpoint = async (directory: string, to: readonly HostPort[], onMove
 
 const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer> => {
   try {
-    return await startBalancer({ host: "127.0.0.1", port }, to, nodeAnswers);
+    return await startBalancer({ host: LOOPBACK, port }, to, nodeAnswers);
   } catch (error) {
     if (port === 0 || !(error instanceof TroupeError)) throw error;
-    return startBalancer({ host: "127.0.0.1", port: 0 }, to, nodeAnswers);
+    return startBalancer({ host: LOOPBACK, port: 0 }, to, nodeAnswers);
   }
 };
 

@@ -169,18 +169,15 @@ export class ClusterNode implements Cluster {
 
   tell(topic: string, message: Json): void {
     if (this.#left !== undefined || this.#peers.size === 0) return;
-    const note = noteText(topic, message, this.#settings.limits.frameBytes);
-    if (note === undefined) this.#settings.log("error", { event: "peer-message-refused", topic: topic.slice(0, 256) });
+    const note = this.#note(topic, message);
     for (const { outgoing } of this.#peers.values()) outgoing.tell(this.#loses(topic, message) ? undefined : note);
   }
 
   async ask(node: string, topic: string, message: Json): Promise<Json | undefined> {
     const peer = this.#peers.get(node);
     if (this.#left !== undefined || peer === undefined) return undefined;
-    const note = noteText(topic, message, this.#settings.limits.frameBytes);
-    if (note !== undefined) return peer.outgoing.ask(note);
-    this.#settings.log("error", { event: "peer-message-refused", topic: topic.slice(0, 256) });
-    return undefined;
+    const note = this.#note(topic, message);
+    return note === undefined ? undefined : peer.outgoing.ask(note);
   }
 
   on(topic: string, listen: PeerListener): () => void {
@@ -225,6 +222,12 @@ export class ClusterNode implements Cluster {
     for (const { incoming } of peers) incoming?.close("left");
     await Promise.all([this.#membership.leave(), ...peers.map(({ outgoing }) => outgoing.close())]);
     await this.#server?.[Symbol.asyncDispose]();
+  }
+
+  #note(topic: string, message: Json): string | undefined {
+    const note = noteText(topic, message, this.#settings.limits.frameBytes);
+    if (note === undefined) this.#settings.log("error", { event: "peer-message-refused", topic: topic.slice(0, 256) });
+    return note;
   }
 
   #loses(topic: string, message: Json): boolean {

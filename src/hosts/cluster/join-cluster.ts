@@ -1,5 +1,5 @@
 // Owns: starting a node, and its own server. Does not own: what the node does afterwards (cluster-node.ts).
-import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
+import { createServer, type ServerHttp2Session } from "node:http2";
 import { boundsOf, checkOptions, type Clock, FUNCTION, type OptionTable, TroupeError } from "../../core/contract/index.ts";
 import { TEXT, OBJECT } from "../../core/contract/internal.ts";
 import { type Cluster, ClusterNode } from "./cluster-node.ts";
@@ -8,16 +8,11 @@ import { CLUSTER_LIMITS, type ClusterOptions, settingsOf, peerUrl } from "./clus
 const CONNECTIONS = 1_024;
 const STREAMS = 8;
 
-interface PeerHandler {
-  handle(request: Http2ServerRequest, response: Http2ServerResponse): boolean;
-  isPeer(session: ServerHttp2Session): boolean;
-}
-
 /** A server that serves nothing but peers. */
 interface PeerServer extends AsyncDisposable {
   readonly url: string;
   /** Until it is called, every request gets a 404. */
-  serve(peers: PeerHandler): void;
+  serve(peers: ClusterNode): void;
 }
 
 interface PeerServerOptions {
@@ -30,7 +25,7 @@ interface PeerServerOptions {
 
 /** Throws `BAD_ADDRESS`. */
 async function openServer({ host, port, clock, strangerMs }: PeerServerOptions): Promise<PeerServer> {
-  let peers: PeerHandler | undefined;
+  let peers: ClusterNode | undefined;
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer({ settings: { enablePush: false, maxConcurrentStreams: STREAMS } }, (request, response) => {
     if (peers?.handle(request, response) === true) return;

@@ -1,10 +1,10 @@
-// Owns: the virtual objects of a kind (actor and archive) and the control service, as the SDK serves them. Does not own: what handlers
-// do (durable-actor.ts, delivery.ts, actor-reads.ts, archive.ts), import handlers (import-handlers.ts).
+// Owns: the virtual objects of a kind (actor and archive), the import queue and the control service, as the SDK serves them. Does not
+// own: what handlers do (durable-actor.ts, delivery.ts, actor-reads.ts, archive.ts, imported-actor.ts, import-queue.ts).
 import { faults } from "../../core/chain/internal.ts";
-import { EngineError, type ActorId, type Behaviour, isJsonObject, type Viewer } from "../../core/contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Behaviour, isJsonObject, type Viewer } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
 import * as reads from "./actor-reads.ts";
-import { putInArchive, archivedReply, archivedEvents } from "./archive.ts";
+import { archivedEvents, archivedReply, putInArchive } from "./archive.ts";
 import { deliver, expire, fireTimer } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
 import {
@@ -21,10 +21,12 @@ import {
 } from "./sdk.ts";
 import { MAX_PATIENCE_MS } from "./ingress.ts";
 import { isExpireInput, isRestartInput, isTimerInput, isStopInput, isTurnInput, type TurnInput, isObject } from "./handler-inputs.ts";
-import type { NodeHost } from "./durable-context.ts";
-import { faultOf, guarded } from "./outcome.ts";
+import { type DurableContext, type DurableReader, InvocationCancelled, type NodeHost } from "./durable-context.ts";
+import * as imports from "./imported-actor.ts";
+import { enqueue, listQueue, resumeQueue } from "./import-queue.ts";
+import { WRITE_RETENTION_MS } from "./map-object.ts";
+import { faultOf, guarded, type Guarded, valueIn } from "./outcome.ts";
 import { isSealed } from "./sealer.ts";
-import { actorTransferHandlers, archiveTransferHandlers } from "./import-handlers.ts";
 
 export interface ObjectOptions {
   readonly sdk: RestateSdk;
@@ -70,7 +72,10 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
     });
   const durableOf = (context: ExclusiveContext) => durableContext(sdk, context, later);
   const onRead = (ask: (context: SharedContext, input: unknown) => Promise<unknown>): unknown =>
-    shared(RETRY_FOREVER, (context, input) => guarded(ask(context, input)));
+    shared(RETRY_FOREVER, (context, input) => guarded(() => ask(context, input)));
+  /** A step of an import. */
+  const onImport = (run: (context: DurableContext, id: ActorId, input: unknown) => Promise<unknown>): unknown =>
+    exclusive(RETRY_FOREVER, (context, input) => guardedImport(() => run(durableOf(context), idOf(context.key), input)));
   const onInput = <T>(is: (input: unknown) => input is T, act: (context: ExclusiveContext, input: T) => Promise<unknown>): unknown =>
     exclusive(options, async (context, input) => (is(input) ? act(context, input) : { fault: faultOf(notForActor(kind)) }));
   return sdk.object({
@@ -89,7 +94,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         const { reply, archived, pending } = await reads.readReply(durableReader(context), String(key));
         if (reply !== undefined || pending || !archived) return { reply: reply ?? null, pending };
         const answer = await callFrom(sdk, context)(names.archive(idOf(context.key), "reply"), String(key));
-        return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
+        return { reply: valueIn(answer) ?? null, pending };
       }),
       lives: shared(RETRY_FOREVER, (context, messageId) => reads.isInLife(durableReader(context), String(messageId))),
       // For commands, which do not have the code of the kinds. Claims may be secret, and the server stores its inputs.
@@ -99,7 +104,16 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         return host.rolesOf(viewer);
       }),
       working: shared(RETRY_FOREVER, (context, parent) => reads.readWork(durableReader(context), parent)),
-      ...actorTransferHandlers({ sdk, host, later }, actor.kind),
+      secret: shared(RETRY_FOREVER, async () => ({ value: sealer.seal(null) !== null })),
+      whole: onRead((context) => imports.readActorRecord(durableReader(context))),
+      arrive: onImport((context, id, head) => imports.beginImport(context, host, actor.kind, id, String(head))),
+      leave: onImport((context, id, head) => imports.abortImport(context, host, id, String(head))),
+      settle: onImport((context, id, input) => {
+        if (!imports.isCommitImportInput(input))
+          throw new StoreError("STORE_CORRUPT", "This is no actor that could come: import what was exported.");
+        return imports.commitImport(context, host, id, input);
+      }),
+      wind: onImport((context, id) => imports.startTimers(context, host, id)),
     },
   });
 }
@@ -109,6 +123,10 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
   const options = { ...RETRY_FOREVER, enableLazyState: true };
   const idOf = (key: string): ActorId => `${kind}/${key}`;
   const { exclusive, shared } = sdk.handlers.object;
+  const onImport = (run: (context: ExclusiveContext, input: unknown) => unknown): unknown =>
+    exclusive(options, (context, input) => guardedImport(() => run(context, input)));
+  const onRead = (ask: (context: DurableReader, input: unknown) => Promise<unknown>): unknown =>
+    shared(options, (context, input) => guarded(() => ask(durableReader(context), input)));
   return sdk.object({
     name: host.names.archives(kind),
     handlers: {
@@ -116,12 +134,47 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
         await putInArchive(durableContext(sdk, context), idOf(context.key), sealed);
         return { value: null };
       }),
-      events: shared(options, (context, after) => guarded(archivedEvents(durableReader(context), idOf(context.key), seqOf(after)))),
+      events: shared(options, (context, after) => guarded(() => archivedEvents(durableReader(context), idOf(context.key), seqOf(after)))),
       // Exclusive although it only reads: it then runs after everything that the actor has sent here before.
-      reply: exclusive(options, (context, key) => guarded(archivedReply(durableReader(context), String(key)))),
-      ...archiveTransferHandlers({ sdk, host }, kind),
+      reply: exclusive(options, (context, key) => guarded(() => archivedReply(durableReader(context), String(key)))),
+      clear: onImport((context) => context.clearAll()),
+      take: onImport((context, sealed) => putInArchive(durableContext(sdk, context), idOf(context.key), sealed)),
+      due: onImport((context, claims) => imports.addPendingCalls(durableContext(sdk, context), claims)),
+      arrive: onImport((context, head) => imports.setImportedHead(durableContext(sdk, context), head)),
+      arrived: onRead(imports.importedHead),
+      calls: onRead(imports.archivedCalls),
+      replies: onRead(imports.archivedReplies),
     },
   });
+}
+
+/** The virtual object of the import queue; there is one. */
+export function importQueueObject({ sdk, host, later }: ObjectOptions): SdkDefinition {
+  const options = { ...RETRY_FOREVER, enableLazyState: true };
+  const { exclusive, shared } = sdk.handlers.object;
+  return sdk.object({
+    name: host.names.importQueue,
+    handlers: {
+      take: exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, entry) =>
+        guardedImport(() => enqueue(durableContext(sdk, context, later), host, entry)),
+      ),
+      list: shared(options, (context, from) => guarded(() => listQueue(durableReader(context), from))),
+      resume: exclusive(options, (context) => guardedImport(() => resumeQueue(durableContext(sdk, context, later), host))),
+    },
+  });
+}
+
+/** Nothing was set before the pending step, so a cancellation is returned as a fault: a retry would never end. */
+async function guardedImport(step: () => unknown): Promise<Guarded<unknown>> {
+  try {
+    return await guarded(step);
+  } catch (error) {
+    if (error instanceof InvocationCancelled)
+      return { fault: faultOf(new EngineError("CANCELLED", "An operator cancelled this step of an import: import again.")) };
+    if (error instanceof RangeError)
+      return { fault: faultOf(faults.fromStore(new StoreError("STORE_CORRUPT", "This is nested too deeply.", { cause: error }))) };
+    throw error;
+  }
 }
 
 /** Cancels an invocation by its id. Without the admin API only a handler can do that. */

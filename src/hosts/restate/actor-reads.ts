@@ -1,10 +1,11 @@
 // Owns: reads of one actor, concurrent with its turns (law 2: all of it is durable). Does not own: queries over actors (queries.ts).
 import { type Kind, policyWith, upcast } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { blockLines, ACTOR_KEY, healthOf, readStoredActor, WORK_KEY, type StoredReply } from "./stored-actor.ts";
 import { eventsIn } from "./event-lines.ts";
-import type { ActorHead } from "./outcome.ts";
+import type { OwnedHead } from "./outcome.ts";
 
 /** As the current version of the behaviour reads it. */
 export async function readSnapshot(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
@@ -25,7 +26,7 @@ export async function readSnapshot(context: DurableReader, kind: Kind, id: Actor
     lastMessageAt: row.lastMessageAt,
     messageCount: row.messageCount,
     persistence: policyWith(kind, row.policy).persistence,
-    ...(row.owner === undefined ? {} : { owner: row.owner }),
+    ...omitUndefined({ owner: row.owner }),
   };
 }
 
@@ -38,15 +39,11 @@ export async function readWork(context: DurableReader, parent: unknown): Promise
 }
 
 /** The snapshot without its state. */
-export async function readHead(
-  context: DurableReader,
-  kind: Kind,
-  id: ActorId,
-): Promise<(ActorHead & { readonly owner?: string }) | undefined> {
+export async function readHead(context: DurableReader, kind: Kind, id: ActorId): Promise<OwnedHead | undefined> {
   const snapshot = await readSnapshot(context, kind, id);
   if (snapshot === undefined) return undefined;
   const { seq, head, status, owner } = snapshot;
-  return { seq, head, status, ...(owner === undefined ? {} : { owner }) };
+  return { seq, head, status, ...omitUndefined({ owner }) };
 }
 
 /** Events that are still with the actor, after a given seq. */

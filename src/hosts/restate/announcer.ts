@@ -4,7 +4,7 @@
 // C2: a message from another node, or from a turn that is about to commit, is only a hint: the actor is read before anyone is notified.
 // If a hint is lost, all watched actors are read.
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../../core/contract/index.ts";
-import { isAddress, kindOf } from "../../core/contract/internal.ts";
+import { isAddress, kindOf, MultiMap } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
 import { wait } from "./ingress.ts";
 import { isActorHead, type ActorHead } from "./outcome.ts";
@@ -50,7 +50,8 @@ interface PendingHint {
 export class Announcer {
   readonly #host: AnnouncerHost;
   readonly #watchers: Watchers;
-  readonly #topics = new Map<string, number>();
+  /** The watched topics, with the undo of each watcher. */
+  readonly #topics = new MultiMap<string, () => void>();
   readonly #notified = new Map<ActorId, ActorHead>();
   readonly #hints = new Map<ActorId, PendingHint>();
   readonly #reading = new Map<ActorId, Promise<void>>();
@@ -59,6 +60,7 @@ export class Announcer {
   #syncing: Promise<void> | undefined;
   #syncAgain = false;
   #undoResync: () => void = () => undefined;
+  #undoGap: () => void = () => undefined;
   #closed = false;
 
   constructor(host: AnnouncerHost) {
@@ -68,15 +70,10 @@ export class Announcer {
 
   watch(topic: string, listener: (change: Change) => void): () => void {
     const undo = this.#watchers.add(topic, listener);
-    this.#topics.set(topic, (this.#topics.get(topic) ?? 0) + 1);
-    let over = false;
+    this.#topics.put(topic, undo);
     return () => {
-      if (over) return;
-      over = true;
       undo();
-      const left = (this.#topics.get(topic) ?? 1) - 1;
-      if (left > 0) this.#topics.set(topic, left);
-      else this.#topics.delete(topic);
+      this.#topics.take(topic, undo);
     };
   }
 
@@ -90,20 +87,20 @@ export class Announcer {
       }),
       peers.onGap(() => this.#onGap(RESYNC_AFTER_GAP_MS)),
     );
-    const later = (): void => {
-      const undo = this.#host.clock.after(RESYNC_MS, () => {
-        this.#undos.splice(this.#undos.indexOf(undo), 1);
-        void this.resync();
-        if (!this.#closed) later();
-      });
-      this.#undos.push(undo);
-    };
-    later();
+    this.#resyncLater();
+  }
+
+  #resyncLater(): void {
+    this.#undoResync = this.#host.clock.after(RESYNC_MS, () => {
+      void this.resync();
+      this.#resyncLater();
+    });
   }
 
   close(): void {
     this.#closed = true;
     this.#undoResync();
+    this.#undoGap();
     for (const undo of this.#undos.splice(0)) undo();
   }
 
@@ -140,8 +137,8 @@ export class Announcer {
 
   #onGap([nextMs, ...later]: readonly number[]): void {
     void this.resync();
-    this.#undoResync();
-    if (nextMs !== undefined) this.#undoResync = this.#host.clock.after(nextMs, () => this.#onGap(later));
+    this.#undoGap();
+    if (nextMs !== undefined) this.#undoGap = this.#host.clock.after(nextMs, () => this.#onGap(later));
   }
 
   async #runResyncs(): Promise<void> {

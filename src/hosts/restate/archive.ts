@@ -8,7 +8,7 @@
 import { StoreError, type ActorId, type ChainEvent } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { exportLine } from "../../core/chain/index.ts";
-import type { DurableReader } from "./durable-context.ts";
+import type { DurableReader, DurableWriter } from "./durable-context.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isStoredReply, type StoredReply } from "./stored-actor.ts";
 import { eventsIn } from "./event-lines.ts";
@@ -16,31 +16,31 @@ import { eventsIn } from "./event-lines.ts";
 /** State keys are UTF-8, in which all lone surrogates would be the same. */
 const replyKey = (key: string): string => (key.isWellFormed() ? `reply/${key}` : `reply-escaped/${JSON.stringify(key)}`);
 
-/** What a turn moves to the archive. */
-export interface ArchiveInput {
+/** Successive events. */
+export interface EventRun {
   /** Seq of the first event. */
   readonly seq: number;
   /** Number of events. */
   readonly count: number;
   /** As `event-lines.ts` writes them. */
   readonly lines: string;
+}
+
+/** What a turn moves to the archive. */
+export interface ArchiveInput extends EventRun {
   readonly replies: readonly StoredReply[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-interface ArchiveWriter extends SegmentWriter {
-  clear(name: string): void;
-}
-
 /** Exclusive and idempotent. Throws if it cannot be stored, since no one else has what an actor moved here. */
-export async function putInArchive(context: ArchiveWriter, id: ActorId, input: unknown): Promise<void> {
+export async function putInArchive(context: DurableWriter, id: ActorId, input: unknown): Promise<void> {
   if (!isArchiveInput(input)) throw new StoreError("STORE_CORRUPT", "This is nothing an actor puts into its archive.");
   await putEvents(context, id, input);
   if (input.replies.length > 0) await putReplies(context, input);
 }
 
-async function putReplies(context: ArchiveWriter, { replies, now }: ArchiveInput): Promise<void> {
+async function putReplies(context: DurableWriter, { replies, now }: ArchiveInput): Promise<void> {
   for (const reply of replies) context.set(replyKey(reply.key), JSON.stringify(reply));
   await addExpiries(
     context,
@@ -100,12 +100,8 @@ export function seqRangeOf(name: string): SeqRange | undefined {
     : { after: first + Number(within), until: first + Number(within) + 1 };
 }
 
-interface SegmentWriter extends DurableReader {
-  set(name: string, text: string): void;
-}
-
-/** `seq` is that of the first event. Idempotent. */
-async function putEvents(context: SegmentWriter, id: ActorId, { seq, count, lines }: EventRun): Promise<void> {
+/** Idempotent. */
+async function putEvents(context: DurableWriter, id: ActorId, { seq, count, lines }: EventRun): Promise<void> {
   if (count === 0) return;
   const first = (seq - 1) % SEGMENT_EVENTS;
   // The usual case: a whole segment. Long events, and runs across segments, are written event by event.
@@ -129,12 +125,6 @@ async function putEvents(context: SegmentWriter, id: ActorId, { seq, count, line
     context.set(segmentKey(index), segment.map(exportLine).join("\n"));
     at += some.length;
   }
-}
-
-interface EventRun {
-  readonly seq: number;
-  readonly count: number;
-  readonly lines: string;
 }
 
 /** In order, and at least the event after `afterSeq`. Empty if that is not here, or not yet. */
@@ -172,11 +162,6 @@ async function longEventAt(
 /** A reply's key, and when it expires, in milliseconds since 1970. */
 export type Expiry = readonly [key: string, until: number];
 
-interface ExpiryWriter extends DurableReader {
-  set(name: string, text: string): void;
-  clear(name: string): void;
-}
-
 /** The first page and the page that is being filled, and when all of the first page has expired: 0 if that is not known. */
 interface ExpiryIndex {
   readonly first: number;
@@ -194,7 +179,7 @@ const EXPIRY_INDEX = "over";
 
 const expiryPageKey = (page: number): string => `over/${page}`;
 
-async function addExpiries(context: ExpiryWriter, added: readonly Expiry[]): Promise<void> {
+async function addExpiries(context: DurableWriter, added: readonly Expiry[]): Promise<void> {
   const stored = tryParseJson(await context.get(EXPIRY_INDEX));
   const before = expiryIndexIn(stored);
   // The first version stored one list.
@@ -210,7 +195,7 @@ async function addExpiries(context: ExpiryWriter, added: readonly Expiry[]): Pro
 }
 
 /** Removes pages on which all replies have expired, except the last one. Calls `onExpired` for each key on them. */
-async function sweepExpiries(context: ExpiryWriter, now: number, onExpired: (key: string) => Promise<void>): Promise<void> {
+async function sweepExpiries(context: DurableWriter, now: number, onExpired: (key: string) => Promise<void>): Promise<void> {
   const index = expiryIndexIn(tryParseJson(await context.get(EXPIRY_INDEX)));
   if (index === undefined || index.until > now) return;
   let { first, until } = index;

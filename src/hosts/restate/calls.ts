@@ -10,7 +10,6 @@ import {
   type CallOptions,
   type CancelSignal,
   type Change,
-  type Clock,
   type Json,
   type Message,
   type Reply,
@@ -19,27 +18,22 @@ import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./handler-inputs.ts";
 import { type Ingress, wait, retryPauses, unexpectedAnswer } from "./ingress.ts";
-import type { WaitingCallers } from "./waiting-callers.ts";
+import { WaitingCallers, type WaitingCallersHost } from "./waiting-callers.ts";
 import type { Names } from "./names.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
 
-export interface CallsHost {
+export interface CallsHost extends WaitingCallersHost {
   readonly names: Names;
   readonly ingress: Ingress;
-  /** The clock of actors. */
-  readonly clock: Clock;
-  /** The clock of network retries. */
-  readonly patience: Clock;
   /** The name of this node, if there are other nodes. */
   node(): string | undefined;
   seal(message: Message, input: TurnInput): unknown;
   /** The arguments without secrets. */
   redactedArgs(message: Message): Json;
   announce(change: Change): void | Promise<void>;
-  readonly waitingCallers: WaitingCallers;
   /** The only caller of a call at this node has left, and the reply is not known yet. */
   callerLeft(messageId: string): void;
-  fault(error: unknown, actor: ActorId): void;
+  fault(error: unknown, where: "network" | "receipt", actor: ActorId): void;
 }
 
 interface CallExtras extends Pick<TurnInput, "waiting"> {
@@ -55,9 +49,17 @@ export class Calls {
   readonly #host: CallsHost;
   /** Callers of this node, by the message for which they wait. */
   readonly #waiting = new MultiMap<string, CallOptions>();
+  /** Those of them whose reply is deferred. */
+  readonly #deferred: WaitingCallers;
 
   constructor(host: CallsHost) {
     this.#host = host;
+    this.#deferred = new WaitingCallers(host);
+  }
+
+  /** Callers that wait for a deferred reply get an error. */
+  close(): void {
+    this.#deferred.close();
   }
 
   callers(messageId: string): ReadonlySet<CallOptions> {
@@ -108,7 +110,9 @@ export class Calls {
     };
     this.#waiting.put(of, options);
     try {
-      return await this.#host.waitingCallers.wait(to, of, deadline, options, onLeft);
+      const stored = await this.#deferred.wait(to, of, { deadline, signal: options.signal, onLeft });
+      this.#receipt(options, to, stored);
+      return stored.reply;
     } finally {
       this.#waiting.take(of, options);
     }
@@ -117,7 +121,7 @@ export class Calls {
   #receipt({ onReceipt }: CallOptions, actor: ActorId, { seq, head }: Pick<Change, "seq" | "head">): void {
     safeCall(
       () => onReceipt?.({ actor, seq, head }),
-      (error) => this.#host.fault(error, actor),
+      (error) => this.#host.fault(error, "receipt", actor),
     );
   }
 
@@ -138,7 +142,7 @@ export class Calls {
       ingress
         .begin(invocation)
         .then((name) => this.cancel(name))
-        .catch((error: unknown) => this.#host.fault(error, to));
+        .catch((error: unknown) => this.#host.fault(error, "network", to));
     };
     const left = (): void => cancelInvocation(faults.cancelled(to));
     signal?.addEventListener("abort", left, { once: true });
@@ -193,7 +197,7 @@ export class Calls {
       if (typeof working === "string") await this.cancel(working);
     } catch (error) {
       // It then runs until its time is over.
-      this.#host.fault(error, id);
+      this.#host.fault(error, "network", id);
     }
   }
 

@@ -6,7 +6,7 @@
 import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
-import { getOwn, hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
+import { getOwn, hasOwn, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { blockLines, planBlocks, type BlockPlan, ACTOR_KEY, type StoredActor } from "./stored-actor.ts";
 import {
   childrenOf,
@@ -17,6 +17,7 @@ import {
   mapHandler,
   CLAIMS,
   DEAD_LETTERS,
+  deadLetterKey,
   removeFromDirectory,
 } from "./directory.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
@@ -24,7 +25,7 @@ import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from
 import { sendChanges } from "./index-object.ts";
 import { isMapList } from "./map-client.ts";
 import { LIST_ENTRIES, type TakeQuery } from "./paged-map.ts";
-import { faultOf, isGuarded, type Guarded, type ActorHead } from "./outcome.ts";
+import { faultOf, valueIn, type Guarded, type ActorHead } from "./outcome.ts";
 import { type TurnStart, turnWrites } from "./turn-writes.ts";
 
 /** How an actor is stopped from outside. */
@@ -159,17 +160,17 @@ export function sendTimers(
 }
 
 /** Sends a message of a turn to its actor, or to the dead letters if no node serves its kind. */
-export function sendMessage(context: DurableContext, host: NodeHost, message: Message): void {
+export function sendMessage(context: DurableContext, host: NodeHost, message: Message, failures?: number): void {
   const kind = kindOf(message.to);
   if (!host.knows(kind)) return toDeadLetters(context, host, message, faults.unknownKind(kind));
-  const input: TurnInput = { message };
+  const input: TurnInput = failures === undefined ? { message } : { message, failures };
   context.send(host.names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
 }
 
 /** C5: a message that has failed too often becomes a dead letter, which operators can see. A sender that requested a reply gets a refusal. */
 export function toDeadLetters(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
-  const { at, id } = message;
-  const key = `${String(at).padStart(15, "0")} ${id}`;
+  const { at } = message;
+  const key = deadLetterKey(at, message.id);
   const sealed = host.sealerFor(kindOf(message.to)).seal(message);
   context.send(mapHandler(host.names, DEAD_LETTERS, key, "put"), {
     key,
@@ -233,7 +234,7 @@ async function stopChildren(
   const index = childrenOf(id);
   for (let after: string | undefined; ;) {
     const listed = await uncancellable(() =>
-      context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
+      context.call(mapHandler(host.names, index, "", "list"), { limit: PAGE, ...omitUndefined({ after }) }),
     );
     const children = keysOf(listed);
     const stopped = children.filter(isAddress).filter((child) => !down.includes(child) && host.knows(kindOf(child)));
@@ -263,5 +264,7 @@ function stopOf(child: ActorId, above: readonly ActorId[], message: Message): St
   };
 }
 
-const keysOf = (answer: unknown): readonly string[] =>
-  isGuarded(answer) && "value" in answer && isMapList(answer.value) ? answer.value.entries.map(([key]) => key) : [];
+function keysOf(answer: unknown): readonly string[] {
+  const list = valueIn(answer);
+  return isMapList(list) ? list.entries.map(([key]) => key) : [];
+}

@@ -43,7 +43,7 @@ export class DeadLetters {
     let isFirst = true;
     while (letters.length < limit) {
       const size = Math.min(limit - letters.length, LIST_ENTRIES);
-      const entries = await this.#map.list({ limit: size, ...(after === undefined ? {} : { after }) });
+      const entries = await this.#map.list({ limit: size, after });
       for (const [key, value] of entries)
         try {
           const found = this.#read(value).filter(({ message }) => except?.has(message.id) !== true);
@@ -64,18 +64,14 @@ export class DeadLetters {
 
   /** False if there is no dead letter of that id. One that cannot be opened can be dropped, unless it has to be `opened` for that. */
   async settle(messageId: string, fate: "replay" | "drop", opened = fate === "replay"): Promise<boolean> {
-    for (let after: string | undefined; ;) {
-      const entries = await this.#map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      const found = entries.find(([key]) => key.endsWith(` ${messageId}`));
-      if (found !== undefined) {
-        const letters = opened ? this.#read(found[1]) : [];
-        // Sent first: a crash between the two delivers it and leaves the dead letter.
-        if (fate === "replay") for (const { message } of letters) await this.#replay(message);
-        return this.#map.delete(found[0]);
-      }
-      if (entries.length < PAGE) return false;
-      after = entries.at(-1)?.[0];
+    for await (const [key, value] of this.#map.all({ page: PAGE })) {
+      if (!key.endsWith(` ${messageId}`)) continue;
+      const letters = opened ? this.#read(value) : [];
+      // Sent first: a crash between the two delivers it and leaves the dead letter.
+      if (fate === "replay") for (const { message } of letters) await this.#replay(message);
+      return this.#map.delete(key);
     }
+    return false;
   }
 
   async #replay(message: Message): Promise<void> {

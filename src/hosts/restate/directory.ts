@@ -23,6 +23,8 @@ export const actorsOfOwner = (owner: string): DirectoryMap => ({ name: `owner/${
 export const UIDS: DirectoryMap = { name: "uid", shards: 64 };
 export const childrenOf = (parent: ActorId): DirectoryMap => ({ name: `children/${parent}`, shards: 1 });
 export const DEAD_LETTERS: DirectoryMap = { name: "letters", shards: 1 };
+/** Ordered by time. */
+export const deadLetterKey = (at: number, messageId: string): string => `${String(at).padStart(15, "0")} ${messageId}`;
 /** The shape of each index over the contents of actors, by name. */
 export const INDEX_LIST: DirectoryMap = { name: "indexes", shards: 1 };
 /** Keyed calls to kinds that are reached by links: a link may point elsewhere when the call is repeated (C4). */

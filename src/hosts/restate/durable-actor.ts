@@ -36,13 +36,13 @@ import { counted, invalidMessageReply, hasOwn, tickOfSetBack, tryParseJson } fro
 import { commit, sendMessage, sendTimers, type StopOptions } from "./commit.ts";
 import { type DurableContext, InvocationCancelled, uncancellable, type NodeHost } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
-import type { ExpireInput, RestartInput, TimerInput, StopInput, TurnInput } from "./handler-inputs.ts";
+import { type ExpireInput, isObject, type RestartInput, type TimerInput, type StopInput, type TurnInput } from "./handler-inputs.ts";
 import {
   ACTOR_KEY,
   HEALTH_KEY,
   healthOf,
   isStarted,
-  hasStoredReply,
+  isStoredReply,
   storedActorText,
   readStoredActor,
   SEEN_KEY,
@@ -51,7 +51,7 @@ import {
   type StoredActor,
   type StoredReply,
 } from "./stored-actor.ts";
-import { faultOf, type Failed, forCaller, type Guarded, type Outcome } from "./outcome.ts";
+import { faultOf, type Failed, forCaller, type Guarded, type Outcome, valueIn } from "./outcome.ts";
 import { startFrom, InitialStateFailed, turnStart, type TurnStart } from "./turn-writes.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
@@ -305,7 +305,8 @@ export class DurableActor {
   async #archivedReply(context: DurableContext, stored: StoredActor, { to }: Message, { key }: CallKey): Promise<StoredReply | undefined> {
     if (!stored.archived) return undefined;
     const answer = await context.call(this.#host.names.archive(to, "reply"), key);
-    return hasStoredReply(answer) ? answer.value : undefined;
+    const reply = valueIn(answer);
+    return isStoredReply(reply) ? reply : undefined;
   }
 
   async #runWork(
@@ -478,7 +479,7 @@ async function lastMessageOf(context: DurableContext, { row }: StoredActor): Pro
 const failed = ({ fault }: Failed): MessageResult => ({ outcome: { fault }, answered: false });
 
 function stampOf(value: unknown): { readonly now: number; readonly seed: string } {
-  if (typeof value === "object" && value !== null && "now" in value && "seed" in value)
-    if (typeof value.now === "number" && typeof value.seed === "string") return { now: value.now, seed: value.seed };
+  if (isObject(value) && typeof value["now"] === "number" && typeof value["seed"] === "string")
+    return { now: value["now"], seed: value["seed"] };
   throw new TroupeError("STORE_CORRUPT", "The journal holds something else where a wake's time should be.");
 }

@@ -19,18 +19,22 @@ export interface DurableReader {
   get(name: string): Promise<string | undefined>;
 }
 
+/** Reads and writes durable state. */
+export interface DurableWriter extends DurableReader {
+  set(name: string, text: string): void;
+  clear(name: string): void;
+}
+
 /**
  * What makes a turn durable. After a crash the turn runs again from the start, and every method returns what it returned the first time.
  * After the first `set` or `send`, a turn must end by returning, since what was set and sent stays. Once the invocation is cancelled,
  * pending methods reject with `InvocationCancelled`.
  */
-export interface DurableContext extends DurableReader {
+export interface DurableContext extends DurableWriter {
   /** Id of this invocation, by which it can be cancelled. */
   invocation(): string;
   /** Aborted once another attempt has started elsewhere, or will start. */
   superseded(): AbortSignal;
-  set(name: string, text: string): void;
-  clear(name: string): void;
   /** Runs `action` and journals its JSON. Runs it again only after a crash in between, or if it throws. */
   run(name: string, action: () => Promise<unknown>): Promise<unknown>;
   /** Calls another handler and waits for its result. */

@@ -140,7 +140,6 @@ async function runFenced(
       log(...args);
     },
   };
-  let undo: (() => void) | undefined;
   const ended = Promise.withResolvers<never>();
   const end = (error: unknown): void => {
     // First: what the work returns after being aborted must be ignored.
@@ -156,7 +155,7 @@ async function runFenced(
   const unregister = forwardedFor === undefined ? undefined : host.abortWithCaller(forwardedFor, () => end(faults.callerLeft(to)));
   // The invocation of a forwarded message is not cancelled when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
-  undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
+  const undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),
   );
   try {

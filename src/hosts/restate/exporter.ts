@@ -15,7 +15,6 @@ import {
 } from "../../core/contract/index.ts";
 import { isAddress, tryParseJson } from "../../core/contract/internal.ts";
 import { pendingReply } from "../../core/chain/internal.ts";
-import { AdminApi } from "./admin-api.ts";
 import { actorsOfKind, DEAD_LETTERS } from "./directory.ts";
 import { readDeadLetter } from "./dead-letters.ts";
 import { Queries } from "./queries.ts";
@@ -63,9 +62,8 @@ class RestateExporter implements Exporter, Closable {
   }
 
   async *#actors(kind: string | undefined): AsyncGenerator<LeavingActor> {
-    const { admin, names } = this.#client;
     this.#check();
-    const served = await new AdminApi(admin, names).kinds();
+    const served = await this.#client.admin.kinds();
     for (const one of served.toSorted()) {
       if (kind !== undefined && one !== kind) continue;
       const { name, shards } = actorsOfKind(one);
@@ -120,13 +118,10 @@ class RestateExporter implements Exporter, Closable {
   }
 
   async *#entries(name: string, shards: number) {
-    const map = this.#client.maps.shardedMap(name, shards);
-    for (let after: string | undefined; ;) {
+    this.#check();
+    for await (const entry of this.#client.maps.shardedMap(name, shards).all({ page: PAGE })) {
       this.#check();
-      const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      yield* page;
-      after = page.at(-1)?.[0];
-      if (page.length < PAGE) return;
+      yield entry;
     }
   }
 
@@ -210,8 +205,7 @@ interface PendingInvocation {
  * admin API lists them with their inputs, including those that wait for another invocation or for a time.
  */
 async function* undeliveredMessages(client: TransferClient): AsyncGenerator<Undelivered> {
-  const api = new AdminApi(client.admin, client.names);
-  const begun = (await api.pendingInvocations("deliver")).flatMap(pendingInvocationIn);
+  const begun = (await client.admin.pendingInvocations("deliver")).flatMap(pendingInvocationIn);
   begun.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   for (let from = 0; from < begun.length;) {
     let until = Math.min(begun.length, from + BATCH);
@@ -221,7 +215,7 @@ async function* undeliveredMessages(client: TransferClient): AsyncGenerator<Unde
     from = until;
     const inputs = new Map<string, Undelivered>();
     for (let at = 0; at < batch.length; at += BATCH) {
-      const rows = await api.invocationInputs(batch.slice(at, at + BATCH).map(({ id }) => id));
+      const rows = await client.admin.invocationInputs(batch.slice(at, at + BATCH).map(({ id }) => id));
       for (const row of rows) {
         const [id, payload] = payloadIn(row);
         const input = client.open(payload);

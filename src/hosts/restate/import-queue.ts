@@ -2,16 +2,15 @@
 //
 // Started earlier, a message might reach an actor that is not imported yet, and an actor with newer events could not be distinguished
 // from a different one. C5: ids of imported messages are remembered, so the same import again sends nothing twice.
-import { faults } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { StoreError, type ActorId } from "../../core/contract/index.ts";
-import { hasOwn, isAddress, tryParseJson, kindOf } from "../../core/contract/internal.ts";
-import { toDeadLetters } from "./commit.ts";
-import { mapHandler, DEAD_LETTERS } from "./directory.ts";
+import { hasOwn, isAddress, tryParseJson } from "../../core/contract/internal.ts";
+import { sendMessage } from "./commit.ts";
+import { mapHandler, DEAD_LETTERS, deadLetterKey } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler, NodeHost } from "./durable-context.ts";
-import { isMessage, type TurnInput, isObject } from "./handler-inputs.ts";
+import { isMessage, isObject } from "./handler-inputs.ts";
 import type { Names } from "./names.ts";
-import { isGuarded } from "./outcome.ts";
+import { isGuarded, valueIn } from "./outcome.ts";
 
 /** An actor whose timers have to be set. */
 interface QueuedTimers {
@@ -49,8 +48,6 @@ const PAGE_CHARACTERS = 262_144;
 
 export const importQueueHandler = (names: Names, handler: string): Handler => ({ object: names.importQueue, key: "all", handler });
 
-const letterKey = (at: number, id: string): string => `${String(at).padStart(15, "0")} ${id}`;
-
 /** Exclusive. */
 export async function enqueue(context: DurableContext, host: NodeHost, entry: unknown): Promise<EnqueueResult> {
   if (!isQueueEntry(entry)) throw new StoreError("STORE_CORRUPT", "This is nothing that can wait: import what was exported.");
@@ -68,7 +65,7 @@ export async function enqueue(context: DurableContext, host: NodeHost, entry: un
     context.set(NEXT_KEY, String(next + 1));
   } else {
     const { id, message, letter } = entry;
-    const key = letterKey(letter.at, id);
+    const key = deadLetterKey(letter.at, id);
     const put = await context.call(mapHandler(host.names, DEAD_LETTERS, key, "put"), { key, value: { message, ...letter } });
     if (isGuarded(put) && hasOwn(put, "fault"))
       throw new StoreError("STORE_FULL", `Letter ${id} is too large to be kept here: ${put.fault.message}`);
@@ -87,9 +84,10 @@ async function existingDeadLetter(
   const imported = open(message);
   if (!isMessage(imported) || imported.id !== id)
     throw new StoreError("STORE_CORRUPT", `Message ${id} is none that an actor could be sent.`);
-  const key = letterKey(letter?.at ?? imported.at, id);
+  const key = deadLetterKey(letter?.at ?? imported.at, id);
   const answer = await context.call(mapHandler(host.names, DEAD_LETTERS, key, "get"), { key });
-  const found = isGuarded(answer) && "value" in answer && isObject(answer.value) ? answer.value["found"] : undefined;
+  const value = valueIn(answer);
+  const found = isObject(value) ? value["found"] : undefined;
   if (!isObject(found)) return undefined;
   const same = JSON.stringify(open(found["message"])) === JSON.stringify(imported);
   return same ? { fresh: false } : { fresh: false, conflict: `Another message is a dead letter here under the id ${id}.` };
@@ -131,14 +129,10 @@ export async function resumeQueue(context: DurableContext, host: NodeHost): Prom
 
 function sending(context: DurableContext, host: NodeHost, entry: unknown): () => void {
   if (!isQueueEntry(entry)) return () => undefined;
-  const { names } = host;
-  if ("actor" in entry) return () => context.send(names.actor(entry.actor, "wind"), null);
+  if ("actor" in entry) return () => context.send(host.names.actor(entry.actor, "wind"), null);
   const message = host.sealerFor("").open(entry.message);
   if (!isMessage(message)) return () => undefined;
-  const kind = kindOf(message.to);
-  if (!host.knows(kind)) return () => toDeadLetters(context, host, message, faults.unknownKind(kind));
-  const input: TurnInput = { message, failures: entry.failures };
-  return () => context.send(names.actor(message.to, "deliver"), host.sealerFor(kind).seal(input));
+  return () => sendMessage(context, host, message, entry.failures);
 }
 
 const conflictMessage = (entry: QueueEntry): string =>

@@ -21,11 +21,11 @@ import {
 } from "./stored-actor.ts";
 import { sendTimers } from "./commit.ts";
 import { addToDirectory, type DirectoryEntry, removeFromDirectory } from "./directory.ts";
-import type { DurableContext, DurableReader, NodeHost } from "./durable-context.ts";
+import type { DurableContext, DurableReader, DurableWriter, NodeHost } from "./durable-context.ts";
 import { type ExpireInput, isObject } from "./handler-inputs.ts";
 import { sendRows } from "./index-object.ts";
 import { eventsIn } from "./event-lines.ts";
-import { isGuarded } from "./outcome.ts";
+import { valueIn } from "./outcome.ts";
 import { archivedReply, expiriesFrom, type Expiry, isExpiry } from "./archive.ts";
 
 /** What an actor's own key contains, except its events. */
@@ -75,7 +75,7 @@ export async function beginImport(context: DurableContext, host: NodeHost, kind:
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored !== undefined) {
     // An actor that was imported with that head may have more events by now.
-    if (stored.head === head || valueOf(await context.call(names.archive(id, "arrived"), null)) === head) return { there: true, claims };
+    if (stored.head === head || valueIn(await context.call(names.archive(id, "arrived"), null)) === head) return { there: true, claims };
     return { there: true, claims, conflict: `${id} is there already with another chain: its event ${stored.seq} is ${stored.head}.` };
   }
   await context.call(names.archive(id, "clear"), null);
@@ -167,8 +167,6 @@ function importedActorText(id: ActorId, { row, state, seq, head, since, line, ar
   }
 }
 
-const valueOf = (answer: unknown): unknown => (isGuarded(answer) && "value" in answer ? answer.value : undefined);
-
 export const isActorRecord = (value: unknown): value is ActorRecord =>
   isObject(value) &&
   isObject(value["row"]) &&
@@ -209,12 +207,8 @@ const IMPORTED_HEAD_KEY = "arrived";
 /** Of JSON in one answer, which has at least one reply. */
 const MAX_ANSWER_CHARACTERS = 262_144;
 
-interface Writer extends DurableReader {
-  set(name: string, text: string): void;
-}
-
 /** Exclusive. */
-export async function addPendingCalls(context: Writer, claims: unknown): Promise<void> {
+export async function addPendingCalls(context: DurableWriter, claims: unknown): Promise<void> {
   if (!Array.isArray(claims) || !claims.every(isPendingCall)) throw new StoreError("STORE_CORRUPT", "These are no keyed calls.");
   const newKeys = new Set(claims.map(({ key }) => key));
   const others = readPendingCalls(tryParseJson(await context.get(PENDING_CALLS_KEY))).filter(({ key }) => !newKeys.has(key));
@@ -222,7 +216,7 @@ export async function addPendingCalls(context: Writer, claims: unknown): Promise
 }
 
 /** Exclusive. */
-export function setImportedHead(context: Writer, head: unknown): void {
+export function setImportedHead(context: DurableWriter, head: unknown): void {
   context.set(IMPORTED_HEAD_KEY, String(head));
 }
 

@@ -1,4 +1,4 @@
-// Owns: importing actors, keyed calls and messages into a server. Does not own: the handlers (import-handlers.ts), exports
+// Owns: importing actors, keyed calls and messages into a server. Does not own: the handlers (actor-object.ts), exports
 // (exporter.ts).
 //
 // Every step is durable when it is answered, and an actor is visible only after its last step. Imported actors start to act with

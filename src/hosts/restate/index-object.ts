@@ -36,10 +36,10 @@ export function indexObject({ sdk, host }: IndexObjectOptions): SdkDefinition {
   const { exclusive, shared } = sdk.handlers.object;
   const writing = (run: (context: ExclusiveContext, input: Readonly<Record<string, unknown>>) => Promise<unknown>): unknown =>
     exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, input) =>
-      guarded((async () => run(context, isObject(input) ? input : {}))()),
+      guarded(() => run(context, isObject(input) ? input : {})),
     );
   const reading = (run: (context: SharedContext, input: Readonly<Record<string, unknown>>) => Promise<unknown>): unknown =>
-    shared(options, (context, input) => guarded((async () => run(context, isObject(input) ? input : {}))()));
+    shared(options, (context, input) => guarded(() => run(context, isObject(input) ? input : {})));
   return sdk.object({
     name: host.names.index,
     handlers: {
@@ -71,10 +71,10 @@ export function indexObject({ sdk, host }: IndexObjectOptions): SdkDefinition {
       list: reading((context, { after }) => shard.list(context, typeof after === "string" ? after : undefined)),
       // For commands, which do not have the code of the kinds.
       rebuild: shared({ ...options, inactivityTimeout: LONG_MS, abortTimeout: LONG_MS }, (context) =>
-        guarded(host.indexRebuild(nameIn(context.key))),
+        guarded(() => host.indexRebuild(nameIn(context.key))),
       ),
       verify: shared({ ...options, inactivityTimeout: LONG_MS, abortTimeout: LONG_MS }, (context) =>
-        guarded(host.indexVerify(nameIn(context.key))),
+        guarded(() => host.indexVerify(nameIn(context.key))),
       ),
     },
   });

@@ -10,7 +10,7 @@ import { isRowPage, isPulled, type RowChange, type ShardHead } from "./index-sha
 import { isObject } from "./handler-inputs.ts";
 import { shardOf } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { unexpectedAnswer, type RetryingIngress } from "./ingress.ts";
+import { unexpectedAnswer, type GuardedIngress } from "./ingress.ts";
 
 /** Number of parts of an index; rows are spread over them by their actors' keys. */
 const SHARDS = 4;
@@ -19,7 +19,7 @@ const FORMAT = 1;
 /** How often the rows may be deleted while they are listed. */
 const MAX_TRIES = 16;
 
-export type IndexIngress = Pick<RetryingIngress, "read" | "write">;
+export type IndexIngress = Pick<GuardedIngress, "read" | "write">;
 
 /** Identifies the definition that computed the rows. */
 export const definitionHash = ({ definition }: Pick<IndexShape, "definition">): string =>

@@ -6,7 +6,7 @@
 import { type IndexColumn, type IndexedRow, type IndexState, StoreError } from "../../core/contract/index.ts";
 import { INDEX_LIMITS, isTexts, omitUndefined } from "../../core/contract/internal.ts";
 import { isObject } from "./handler-inputs.ts";
-import { COUNT, INDEX, indexOfKey, type Entry, PagesDraft, type PageReads, type PageWrites } from "./map-pages.ts";
+import { COUNT, INDEX, type Entry, PagesDraft, type PageReads, type PageWrites } from "./map-pages.ts";
 import { setEntry, PagedReader } from "./paged-map.ts";
 
 /** The row of an actor as of one of its events, or that it has none. */
@@ -137,9 +137,8 @@ async function put(
   for (const change of changes) {
     const { key, seq } = change;
     if ((stale[key] ?? Infinity) <= seq) delete stale[key];
-    const page = draft.refs.length === 0 ? [] : await draft.entries(draft.at(key));
-    const known = page[indexOfKey(page, key)];
-    const before = known?.[0] === key ? changeIn(known) : undefined;
+    const known = await draft.find(key);
+    const before = known && changeIn(known);
     if (before !== undefined && (before.seq > seq || (before.seq === seq && !isComputed))) continue;
     const entry = entryOf(change);
     if (before !== undefined && JSON.stringify(entry[1]) === JSON.stringify(known?.[1])) continue;

@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { until, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 import { fakeIngress, patiently } from "./fake-ingress.fixture.ts";
-import { sendTo, type Invocation, Ingress, MAX_PATIENCE_MS, RetryingIngress } from "./ingress.ts";
+import { sendTo, type Invocation, Ingress, MAX_PATIENCE_MS, GuardedIngress } from "./ingress.ts";
 
 const REQUEST: Invocation = { object: "actor-tally", key: "a b/ü", handler: "turn", input: { text: "☃" }, idempotencyKey: "once" };
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
@@ -289,7 +289,7 @@ const RETRY_MS = 5_000;
 
 const retryingOn = (ingress: string, patienceMs = RETRY_MS) => {
   const clock = new SimulatedClock();
-  return { clock, steps: new RetryingIngress({ ingress, clock, entropy: new SimulatedEntropy(), patienceMs }) };
+  return { clock, steps: new GuardedIngress({ ingress, clock, entropy: new SimulatedEntropy(), patienceMs }) };
 };
 
 const codeOf = (ended: PromiseSettledResult<unknown>): unknown => (ended.status === "rejected" ? ended.reason.code : "none");
@@ -345,7 +345,7 @@ describe("C4 a call of a map or an actor, with retries", () => {
         if (what === "away") lose();
         else response.end('{"fault":{"code":"STORE_CONFLICT","message":"Ask again."}}');
       });
-      const steps = new RetryingIngress({ ingress: server.base, clock, patienceMs: RETRY_MS });
+      const steps = new GuardedIngress({ ingress: server.base, clock, patienceMs: RETRY_MS });
       assert.equal(codeOf(await patiently(clock, steps.read(MAP_CALL))), code);
       assert.deepEqual(times, [0, 50, 150, 350, 750, 1_550, 2_550, 3_550, 4_550]);
       await clock.advance(10 * RETRY_MS);
@@ -401,7 +401,7 @@ describe("C4 a call of a map or an actor, with retries", () => {
       times.push(clock.now() - start);
       response.writeHead(404).end();
     });
-    const steps = new RetryingIngress({ ingress: unregistered.base, clock, patienceMs: RETRY_MS });
+    const steps = new GuardedIngress({ ingress: unregistered.base, clock, patienceMs: RETRY_MS });
     assert.equal(codeOf(await patiently(clock, steps.write(MAP_CALL))), "ENGINE_MISSING");
     assert.deepEqual(times, [0, 50, 150, 350, 750, 1_550]);
     await using server = await fakeIngress(({ nth, response }) => {

@@ -203,7 +203,7 @@ export class Ingress {
   }
 }
 
-export interface RetryingIngressOptions {
+export interface GuardedIngressOptions {
   /** URL of the server's HTTP ingress. */
   readonly ingress: string;
   readonly clock?: Clock;
@@ -222,13 +222,13 @@ const MAX_WAIT_MS = 300_000;
 const RETRIED_OR_CONFLICT: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "ENGINE_MISSING", "STORE_CONFLICT"]);
 
 /** Calls handlers that answer a `Guarded`, until the outcome is known. Throws `EngineError`. */
-export class RetryingIngress {
+export class GuardedIngress {
   readonly #send: Send;
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #patienceMs: number;
 
-  constructor({ ingress, clock = systemClock, entropy = systemEntropy, patienceMs = 60_000, onAnswer }: RetryingIngressOptions) {
+  constructor({ ingress, clock = systemClock, entropy = systemEntropy, patienceMs = 60_000, onAnswer }: GuardedIngressOptions) {
     this.#send = sendTo(ingress, onAnswer);
     this.#clock = clock;
     this.#entropy = entropy;

@@ -6,21 +6,21 @@ import { isEntries, type Entry } from "./map-pages.ts";
 import type { MapInputs } from "./map-object.ts";
 import { Names } from "./names.ts";
 import { type TakeResult, LIST_ENTRIES, type MapList, type Range } from "./paged-map.ts";
-import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
+import { GuardedIngress, unexpectedAnswer, type GuardedIngressOptions } from "./ingress.ts";
 
 /** Options of `MapClient`. */
-export interface MapClientOptions extends RetryingIngressOptions {
+export interface MapClientOptions extends GuardedIngressOptions {
   /** Prefix of the served object. Default none. */
   readonly prefix?: string;
 }
 
 /** Maps on a Restate server, for any process that reaches its ingress. */
 export class MapClient {
-  readonly #ingress: RetryingIngress;
+  readonly #ingress: GuardedIngress;
   readonly #object: string;
 
   constructor(options: MapClientOptions) {
-    this.#ingress = new RetryingIngress(options);
+    this.#ingress = new GuardedIngress(options);
     this.#object = new Names(options.prefix).map;
   }
 
@@ -34,7 +34,7 @@ export class MapClient {
   }
 }
 
-type Ingress = Pick<RetryingIngress, "read" | "write">;
+type Ingress = Pick<GuardedIngress, "read" | "write">;
 
 /** The virtual object's key of the shard that has `key`. */
 export const shardOf = (name: string, shards: number, key: string): string =>
@@ -105,11 +105,7 @@ export class ShardedMap {
     const most = Math.min(limit, LIST_ENTRIES);
     const entries: Entry[] = [];
     for (let from = after; ; from = entries.at(-1)?.[0]) {
-      const range: Range = {
-        limit: most - entries.length,
-        ...(from !== undefined && { after: from }),
-        ...(prefix !== undefined && { prefix }),
-      };
+      const range: Range = { limit: most - entries.length, after: from, prefix };
       const parts = await Promise.all(this.#all().map((shard) => this.#list(shard, range)));
       // After the end of a truncated shard, entries of other shards would come too early.
       const ends = parts.flatMap((part) => (part.more ? [part.entries.at(-1)?.[0] ?? ""] : []));
@@ -118,6 +114,16 @@ export class ShardedMap {
       merged.sort(([one], [other]) => (one < other ? -1 : 1));
       entries.push(...merged.slice(0, most - entries.length));
       if (sure === undefined || entries.length >= most) return entries;
+    }
+  }
+
+  /** All entries, in order of keys, from requests for `page` at a time. */
+  async *all({ prefix, page = LIST_ENTRIES }: { readonly prefix?: string; readonly page?: number } = {}): AsyncGenerator<Entry> {
+    for (let after: string | undefined; ;) {
+      const entries = await this.list({ after, prefix, limit: page });
+      yield* entries;
+      if (entries.length < page) return;
+      after = entries.at(-1)?.[0];
     }
   }
 

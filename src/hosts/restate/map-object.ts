@@ -3,8 +3,8 @@ import { EngineError, type JsonObject, type Json } from "../../core/contract/ind
 import { RETRY_FOREVER, type SdkDefinition, type RestateSdk } from "./sdk.ts";
 import { isObject } from "./handler-inputs.ts";
 import { isEntries, type Entry } from "./map-pages.ts";
-import { Names } from "./names.ts";
-import { guarded, type Guarded } from "./outcome.ts";
+import type { Names } from "./names.ts";
+import { guarded } from "./outcome.ts";
 import { PagedMap, type TakeQuery, LIST_ENTRIES, PagedReader, type Range } from "./paged-map.ts";
 
 /** Inputs of the handlers; all of them answer a `Guarded`. */
@@ -36,23 +36,19 @@ const MANY_BYTES = 1_048_576;
 /** Longer than any client retries a write. */
 export const WRITE_RETENTION_MS = 600_000;
 
-export interface MapObjectOptions {
-  /** Prefix of its name, if several systems share a server. Default none. */
-  readonly prefix?: string;
-}
-
 /** The virtual object of ordered maps: one shard per key. */
-export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): SdkDefinition {
+export function mapObject(sdk: RestateSdk, names: Names): SdkDefinition {
   const options = { enableLazyState: true, ...RETRY_FOREVER };
   const { object } = sdk.handlers;
+  // An invalid input is answered with a value: the server would retry an error for ever.
   const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>
     object.exclusive({ ...options, idempotencyRetention: WRITE_RETENTION_MS }, (context, input) =>
-      guardedRun(read, input, (checked) => run(new PagedMap(context), checked)),
+      guarded(() => run(new PagedMap(context), read(input))),
     );
   const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
-    object.shared(options, (context, input) => guardedRun(read, input, (checked) => run(new PagedReader(context), checked)));
+    object.shared(options, (context, input) => guarded(() => run(new PagedReader(context), read(input))));
   return sdk.object({
-    name: new Names(prefix).map,
+    name: names.map,
     handlers: {
       put: writing(readPut, (map, { key, value }) => map.put(key, value)),
       putMany: writing(readPutMany, (map, { entries }) => map.putMany(entries)),
@@ -72,10 +68,6 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): S
     },
   });
 }
-
-/** An invalid input is answered with a value: the server would retry an error for ever. */
-const guardedRun = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
-  guarded((async () => run(read(input)))());
 
 const badCall = (): EngineError =>
   new EngineError("BAD_ID", "This is no call of a map that this version understands: call it through its client.");

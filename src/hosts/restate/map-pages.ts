@@ -106,6 +106,11 @@ export function pageOf(refs: readonly PageRef[], key: string): number {
 export const indexOfKey = (entries: readonly Entry[], key: string): number =>
   searchKey(key, entries.length, (index) => entries[index]?.[0] ?? "");
 
+export function entryIn(entries: readonly Entry[], key: string): Entry | undefined {
+  const entry = entries[indexOfKey(entries, key)];
+  return entry?.[0] === key ? entry : undefined;
+}
+
 const entryBytes = (entry: Entry): number => Buffer.byteLength(JSON.stringify(entry)) + 1;
 
 const bytesOf = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + entryBytes(entry), 2);
@@ -210,6 +215,11 @@ export class PagesDraft {
   at(key: string): number {
     if (this.#refs.length === 0) this.#insert(0, "", []);
     return pageOf(this.#refs, key);
+  }
+
+  /** The entry of that key. */
+  async find(key: string): Promise<Entry | undefined> {
+    return this.#refs.length === 0 ? undefined : entryIn(await this.entries(this.at(key)), key);
   }
 
   /** For reads; `changing` returns the same for writes. */

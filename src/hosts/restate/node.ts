@@ -19,6 +19,7 @@ import {
   type ChainEvent,
 } from "../../core/contract/index.ts";
 import { checkNeeded, DURATION, omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
+import { AdminApi } from "./admin-api.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -28,9 +29,8 @@ import { ProgressRelay, LeftCallers } from "./caller-relay.ts";
 import { indexObject } from "./index-object.ts";
 import type { ShardHead } from "./index-shard.ts";
 import { RestateIndexes } from "./indexes.ts";
-import { Ingress, RetryingIngress } from "./ingress.ts";
+import { Ingress, GuardedIngress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
-import { WaitingCallers } from "./waiting-callers.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
 import { mapObject } from "./map-object.ts";
@@ -43,8 +43,7 @@ import type { Sealer } from "./sealer.ts";
 import { ServerHealth } from "./server-health.ts";
 import { RequestSignatures } from "./request-signatures.ts";
 import { streamObject } from "./stream-object.ts";
-import { importQueueObject } from "./import-handlers.ts";
-import { actorObject, archiveObject, controlService } from "./actor-object.ts";
+import { actorObject, archiveObject, controlService, importQueueObject } from "./actor-object.ts";
 
 /** One process of a cluster: creates and connects its parts, and is the host of the turns that run here. */
 export class Node implements NodeHost {
@@ -66,7 +65,6 @@ export class Node implements NodeHost {
   readonly indexes: IndexChanges;
   /** Queries and watchers of the indexes. */
   readonly indexRows: RestateIndexes;
-  readonly #waitingCallers: WaitingCallers;
   readonly #progress: ProgressRelay;
   readonly #leftCallers = new LeftCallers();
   readonly #options: RestateOptions;
@@ -90,14 +88,14 @@ export class Node implements NodeHost {
     this.ingressOptions = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
     this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
     this.maps = new MapClient(this.ingressOptions);
-    const reads = new RetryingIngress(this.ingressOptions);
+    const reads = new GuardedIngress(this.ingressOptions);
     this.queries = new Queries({
       reads,
       names: this.names,
       maps: this.maps,
       kinds: this.kinds.names,
       patience,
-      admin: options.admin,
+      admin: new AdminApi(options.admin, this.names),
     });
     this.announcer = new Announcer({
       clock: patience,
@@ -116,21 +114,10 @@ export class Node implements NodeHost {
       clock: patience,
       entropy,
       read: (id) => this.queries.read(id),
-      ids: (kind, after, limit) => this.queries.allIds(kind, after, limit),
+      ids: (kind, after, limit) => this.queries.ids(kind, after, limit),
       count: (kind) => this.queries.count({ kind }),
       fault: indexFault,
       onProgress: options.onIndexProgress,
-    });
-    this.#waitingCallers = new WaitingCallers({
-      clock,
-      patience,
-      replyState: (id, key) => this.queries.replyState(id, key),
-      watch: (id, listener) => this.announcer.watch(id, listener),
-      receipt: ({ onReceipt }, actor, { seq, head }) =>
-        safeCall(
-          () => onReceipt?.({ actor, seq, head }),
-          (error) => this.#reportFault(error, { where: "receipt", actor }),
-        ),
     });
     this.calls = new Calls({
       names: this.names,
@@ -141,9 +128,10 @@ export class Node implements NodeHost {
       seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
       redactedArgs: (message) => this.kinds.redactedArgs(message),
       announce: (change) => this.announcer.announce(change),
-      waitingCallers: this.#waitingCallers,
+      replyState: (id, key) => this.queries.replyState(id, key),
+      watch: (id, listener) => this.announcer.watch(id, listener),
       callerLeft: (messageId) => this.#leftCallers.leave(messageId),
-      fault: (error, actor) => this.#reportFault(error, { where: "network", actor }),
+      fault: (error, where, actor) => this.#reportFault(error, { where, actor }),
     });
     this.#progress = new ProgressRelay(
       (messageId) => this.calls.callers(messageId),
@@ -172,7 +160,7 @@ export class Node implements NodeHost {
     const common = { sdk, host: this, later: sendLater };
     const services = [
       ...kinds.flatMap((behaviour) => [actorObject(common, behaviour), archiveObject(common, behaviour)]),
-      mapObject(sdk, { prefix }),
+      mapObject(sdk, this.names),
       streamObject(sdk, { prefix }),
       indexObject({ sdk, host: this }),
       controlService(common),
@@ -213,7 +201,7 @@ export class Node implements NodeHost {
     this.#leftCallers.close();
     await this.#endpoint?.close();
     // Last: work that waits for such a reply was cut off by now, and runs again elsewhere. Before, it would have ended with this error.
-    this.#waitingCallers.close();
+    this.calls.close();
     this.health.close();
   }
 

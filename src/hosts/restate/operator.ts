@@ -22,17 +22,13 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { checkWholeNumber, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
-import { AdminApi } from "./admin-api.ts";
 import { Calls } from "./calls.ts";
 import { INDEX_LIST } from "./directory.ts";
 import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
 import { storedIndexes } from "./indexes.ts";
-import { Ingress, RetryingIngress } from "./ingress.ts";
-import { WaitingCallers } from "./waiting-callers.ts";
+import { Ingress, GuardedIngress } from "./ingress.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import type { ShardedMap } from "./map-client.ts";
 import { isObject } from "./handler-inputs.ts";
-import type { Names } from "./names.ts";
 import { isSnapshot } from "./outcome.ts";
 import { Queries } from "./queries.ts";
 import { unsealed } from "./sealer.ts";
@@ -54,19 +50,14 @@ export class RestateOperator {
   readonly #letters: DeadLetters;
   readonly #entropy: Entropy;
   /** For reads of all actors of a kind. */
-  readonly #longRunning: RetryingIngress;
+  readonly #longRunning: GuardedIngress;
 
   private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
     const { names, maps, clock, patience, admin } = client;
     const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
-    this.#longRunning = new RetryingIngress({
-      ingress: options.ingress,
-      clock: patience,
-      entropy: options.entropy ?? systemEntropy,
-      patienceMs: LONG_TIMEOUT_MS,
-    });
+    this.#longRunning = new GuardedIngress({ ingress: base, clock: patience, entropy, patienceMs: LONG_TIMEOUT_MS });
     this.#queries = new Queries({ reads: client.ingress, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
     // Only the code of the kinds knows which of them have secrets.
@@ -82,13 +73,8 @@ export class RestateOperator {
       seal: (_message, input) => sealer.seal(input),
       redactedArgs: ({ args }) => args,
       announce: () => undefined,
-      waitingCallers: new WaitingCallers({
-        clock,
-        patience,
-        replyState: (id, key) => this.#queries.replyState(id, key),
-        watch: () => () => undefined,
-        receipt: () => undefined,
-      }),
+      replyState: (id, key) => this.#queries.replyState(id, key),
+      watch: () => () => undefined,
       callerLeft: () => undefined,
       fault: () => undefined,
     });
@@ -97,7 +83,7 @@ export class RestateOperator {
   static open(options: TransferOptions): Promise<RestateOperator> {
     return withStoreErrors(async () => {
       const client = new TransferClient({ patienceMs: READ_TIMEOUT_MS, ...options });
-      const kinds = await new AdminApi(client.admin, client.names).kinds();
+      const kinds = await client.admin.kinds();
       return new RestateOperator(client, options, kinds.toSorted());
     });
   }
@@ -184,13 +170,15 @@ export class RestateOperator {
 
   /** Indexes that nodes have declared. */
   indexes(): Promise<readonly StoredIndex[]> {
-    return withStoreErrors(() => storedIndexes(this.#indexList(), this.#indexHost()));
+    const list = this.#client.maps.shardedMap(INDEX_LIST.name, INDEX_LIST.shards);
+    return withStoreErrors(() => storedIndexes(list, this.#client));
   }
 
   /** Rows of an index. Undefined if it is not complete. */
   rows(shape: IndexShape, query: RowQuery): Promise<FoundRows | undefined> {
     return withStoreErrors(async () => {
-      const replica = new IndexReplica({ shape, ...this.#indexHost() });
+      const { names, ingress } = this.#client;
+      const replica = new IndexReplica({ shape, names, ingress });
       const state = stateOf(await replica.fresh(), definitionHash(shape));
       return state === "complete" ? replica.query(query) : undefined;
     });
@@ -202,14 +190,6 @@ export class RestateOperator {
     const answer: unknown = await this.#longRunning.read({ ...partHandler(this.#client.names, part, operation), input: null });
     const json: Json = JSON.parse(JSON.stringify(answer));
     return json;
-  }
-
-  #indexHost(): { readonly names: Names; readonly ingress: RetryingIngress } {
-    return { names: this.#client.names, ingress: this.#client.ingress };
-  }
-
-  #indexList(): ShardedMap {
-    return this.#client.maps.shardedMap(INDEX_LIST.name, INDEX_LIST.shards);
   }
 
   #serves(id: ActorId): boolean {

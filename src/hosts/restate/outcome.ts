@@ -37,6 +37,8 @@ export interface Failed {
 /** A change without its actor. */
 export type ActorHead = Omit<Change, "id">;
 
+export type OwnedHead = ActorHead & { readonly owner?: string };
+
 /** An `EngineError`; nothing was applied. */
 export interface Fault {
   readonly code: EngineCode | StoreCode;
@@ -65,10 +67,10 @@ export function forCaller(outcome: Outcome): Outcome {
 export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
 
-/** For handlers that only read: faults of the store become a value, other errors cause another attempt. */
-export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknown>> {
+/** Runs what a handler does. Errors of Troupe become a value, which is null for nothing; other errors cause another attempt. */
+export async function guarded(run: () => unknown): Promise<Guarded<unknown>> {
   try {
-    return { value: (await reading) ?? null };
+    return { value: (await run()) ?? null };
   } catch (error) {
     if (error instanceof TroupeError) return { fault: faultOf(faults.fromStore(error)) };
     throw error;
@@ -76,6 +78,9 @@ export async function guarded(reading: Promise<unknown>): Promise<Guarded<unknow
 }
 
 export const isGuarded = (value: unknown): value is Guarded<unknown> => isObject(value) && ("value" in value || isFault(value["fault"]));
+
+/** Undefined if it is a fault, or something else. */
+export const valueIn = (answer: unknown): unknown => (isGuarded(answer) && "value" in answer ? answer.value : undefined);
 
 const isFault = (value: unknown): value is Fault =>
   isObject(value) && typeof value["code"] === "string" && typeof value["message"] === "string";

@@ -9,6 +9,7 @@ import {
   pageKey,
   pageOf,
   indexOfKey,
+  entryIn,
   readCount,
   readPage,
   readPages,
@@ -24,9 +25,9 @@ import {
 
 export interface Range {
   /** Only keys above it. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Only keys that begin with it. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** At most 1,000. */
   readonly limit: number;
 }
@@ -61,9 +62,7 @@ export class PagedReader {
   }
 
   async get(key: string): Promise<Json | undefined> {
-    const entries = (await this.#rangeAt(key))?.entries ?? [];
-    const entry = entries[indexOfKey(entries, key)];
-    return entry?.[0] === key ? entry[1] : undefined;
+    return entryIn((await this.#rangeAt(key))?.entries ?? [], key)?.[1];
   }
 
   async count(): Promise<number> {
@@ -162,10 +161,8 @@ export class PagedMap extends PagedReader {
    */
   async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
-    if (draft.refs.length === 0) return false;
-    const page = await draft.entries(draft.at(key));
-    const entry = page[indexOfKey(page, key)];
-    if (entry?.[0] !== key || !isJsonObject(entry[1])) return false;
+    const entry = await draft.find(key);
+    if (entry === undefined || !isJsonObject(entry[1])) return false;
     if (above !== undefined) {
       const is = fieldOf(entry, above);
       const shall = fieldOf([key, fields], above);
@@ -179,10 +176,8 @@ export class PagedMap extends PagedReader {
   /** Puts `value` if the current value is exactly `before`. Returns true if it was. */
   async replace(key: string, before: Json, value: Json): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
-    if (draft.refs.length === 0) return false;
-    const page = await draft.entries(draft.at(key));
-    const entry = page[indexOfKey(page, key)];
-    if (entry?.[0] !== key || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
+    const entry = await draft.find(key);
+    if (entry === undefined || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
     await setEntry(draft, [key, value]);
     draft.save();
     return true;
@@ -191,11 +186,10 @@ export class PagedMap extends PagedReader {
   /** Returns true if it was there. */
   async delete(key: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
-    if (draft.refs.length === 0) return false;
+    if ((await draft.find(key)) === undefined) return false;
     const at = draft.at(key);
-    const place = indexOfKey(await draft.entries(at), key);
-    if ((await draft.entries(at))[place]?.[0] !== key) return false;
-    (await draft.changing(at)).splice(place, 1);
+    const page = await draft.changing(at);
+    page.splice(indexOfKey(page, key), 1);
     draft.count -= 1;
     await draft.join(at);
     draft.save();

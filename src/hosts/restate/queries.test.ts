@@ -7,7 +7,7 @@ import { type ChainEvent, type Clock } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { tallyKind } from "../../testing/conformance/index.ts";
 import { AdminApi } from "./admin-api.ts";
-import { RetryingIngress } from "./ingress.ts";
+import { GuardedIngress } from "./ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
 import { World } from "./world.fixture.ts";
@@ -54,12 +54,12 @@ async function queriesOf(world: World, patience: Clock, onRequest: (handler: str
   const loopback = await onLoopback(server);
   const base = loopback.url;
   const queries = new Queries({
-    reads: new RetryingIngress({ ingress: base }),
+    reads: new GuardedIngress({ ingress: base }),
     names: world.names,
     maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
     kinds: ["tally", "other"],
     patience,
-    admin: undefined,
+    admin: new AdminApi(undefined, world.names),
   });
   return {
     queries,

@@ -11,8 +11,8 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkWholeNumber, wholeLimit, isAddress, kindOf } from "../../core/contract/internal.ts";
-import { AdminApi, type EventLocation } from "./admin-api.ts";
+import { checkWholeNumber, wholeLimit, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import type { AdminApi, EventLocation } from "./admin-api.ts";
 import { claimKey } from "./commit.ts";
 import { CLAIMS, actorsOfKind, actorsOfOwner, UIDS, type DirectoryMap } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
@@ -21,18 +21,18 @@ import { isEvents, isStoredReply } from "./stored-actor.ts";
 import type { ReplyState } from "./waiting-callers.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { isSnapshot, isActorHead, type ActorHead } from "./outcome.ts";
-import { unexpectedAnswer, type RetryingIngress, wait } from "./ingress.ts";
+import { isSnapshot, isActorHead, type OwnedHead } from "./outcome.ts";
+import { unexpectedAnswer, type GuardedIngress, wait } from "./ingress.ts";
 import type { RecentEvents } from "./actor-reads.ts";
 
 export interface QueriesHost {
-  readonly reads: RetryingIngress;
+  readonly reads: GuardedIngress;
   readonly names: Names;
   readonly maps: MapClient;
   readonly kinds: readonly string[];
   /** The clock of retries. */
   readonly patience: Clock;
-  readonly admin: string | undefined;
+  readonly admin: AdminApi;
 }
 
 const CONCURRENCY = 16;
@@ -45,12 +45,10 @@ const ARCHIVE_DELAY_MS = 30_000;
 export class Queries {
   readonly #host: QueriesHost;
   readonly #kinds: readonly string[];
-  readonly #admin: AdminApi;
 
   constructor(host: QueriesHost) {
     this.#host = host;
     this.#kinds = host.kinds.toSorted();
-    this.#admin = new AdminApi(host.admin, host.names);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
@@ -60,7 +58,7 @@ export class Queries {
     return answer;
   }
 
-  async head(id: ActorId): Promise<(ActorHead & { readonly owner?: string }) | undefined> {
+  async head(id: ActorId): Promise<OwnedHead | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "head"), null);
     if (answer === null) return undefined;
     if (!isActorHead(answer)) throw unexpectedAnswer({ object: id });
@@ -69,7 +67,7 @@ export class Queries {
 
   /** True if a registered deployment serves the kind. */
   isServed(kind: string): Promise<boolean> {
-    return this.#admin.serves(this.#host.names.actors(kind));
+    return this.#host.admin.serves(this.#host.names.actors(kind));
   }
 
   async replyState(id: ActorId, key: string): Promise<ReplyState> {
@@ -90,7 +88,7 @@ export class Queries {
       for (let least = CONCURRENCY; found.length < limit; least *= 2) {
         // Each is read, so no more than are needed. Some may not count: if most do not, the pages grow.
         const size = Math.min(Math.max(limit - found.length, least), PAGE);
-        const entries = await map.list({ prefix: `${one}/`, limit: size, ...(last === undefined ? {} : { after: last }) });
+        const entries = await map.list({ prefix: `${one}/`, limit: size, after: last });
         const ids = entries.map(([key]) => key).filter(isAddress);
         const heads = await this.#heads(ids);
         for (const [n, head] of heads.entries()) {
@@ -107,19 +105,14 @@ export class Queries {
     return found;
   }
 
-  async ids(kind: string): Promise<readonly ActorId[]> {
-    const entries = await this.#map(actorsOfKind(kind)).list({ limit: MAX_IDS });
-    return entries.map(([key]) => key).filter(isAddress);
-  }
-
-  /** All ids in the directory, in order, including actors that have stopped or never started. */
-  async allIds(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
-    const entries = await this.#map(actorsOfKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
+  /** Ids in the directory, in order, including actors that have stopped or never started. */
+  async ids(kind: string, after?: ActorId, limit = MAX_IDS): Promise<readonly ActorId[]> {
+    const entries = await this.#map(actorsOfKind(kind)).list({ limit, after });
     return entries.map(([key]) => key).filter(isAddress);
   }
 
   async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
+    if (live === true) return this.#countLive(omitUndefined({ kind, owner }));
     if (owner === undefined) {
       const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(actorsOfKind(one)).count());
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
@@ -127,19 +120,15 @@ export class Queries {
     const map = this.#map(actorsOfOwner(owner));
     if (kind === undefined) return map.count();
     let count = 0;
-    for (let after: string | undefined; ;) {
-      const entries = await map.list({ prefix: `${kind}/`, limit: PAGE, ...(after === undefined ? {} : { after }) });
-      count += entries.length;
-      if (entries.length < PAGE) return count;
-      after = entries.at(-1)?.[0];
-    }
+    for await (const _ of map.all({ prefix: `${kind}/`, page: PAGE })) count += 1;
+    return count;
   }
 
   /** Only an actor's own key tells whether it is live. */
   async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
     let count = 0;
     for (let after: ActorId | undefined; ;) {
-      const page = await this.list({ ...query, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const page = await this.list({ ...query, live: true, limit: PAGE, ...omitUndefined({ after }) });
       count += page.length;
       if (page.length < PAGE) return count;
       after = page.at(-1)?.id;
@@ -181,7 +170,7 @@ export class Queries {
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
-    for (const location of await this.#admin.locationsOf(eventId)) {
+    for (const location of await this.#host.admin.locationsOf(eventId)) {
       const found = (await this.#eventsNear(location)).find((event) => event.id === eventId);
       if (found !== undefined) return found;
     }
@@ -190,7 +179,7 @@ export class Queries {
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
     const found = new Map<string, ChainEvent>();
-    for (const location of await this.#admin.locationsOf(eventId))
+    for (const location of await this.#host.admin.locationsOf(eventId))
       for (const event of await this.#eventsNear(location)) if (readHeader(event).cause === eventId) found.set(event.id, event);
     const order = [...found.values()].map((event) => ({ event, header: readHeader(event) }));
     order.sort((one, other) => one.header.at - other.header.at || one.header.seq - other.header.seq);
@@ -230,8 +219,8 @@ export class Queries {
     }
   }
 
-  async #heads(ids: readonly ActorId[]): Promise<readonly ((ActorHead & { readonly owner?: string }) | undefined)[]> {
-    const heads: ((ActorHead & { readonly owner?: string }) | undefined)[] = [];
+  async #heads(ids: readonly ActorId[]): Promise<readonly (OwnedHead | undefined)[]> {
+    const heads: (OwnedHead | undefined)[] = [];
     for (let at = 0; at < ids.length; at += CONCURRENCY)
       heads.push(...(await Promise.all(ids.slice(at, at + CONCURRENCY).map((id) => this.head(id)))));
     return heads;

@@ -1,4 +1,4 @@
-// Owns: the options of the engine. Does not own: their checks (node.ts).
+// Owns: the options of the engine. Does not own: their checks (restate-engine.ts, node.ts).
 import type { ActorId, Behaviour, Clock, EngineError, Entropy, Index, IndexProgress } from "../../core/contract/index.ts";
 import type { SendLater, RestateSdk } from "./sdk.ts";
 

@@ -5,7 +5,7 @@ import type { DurableReader } from "./durable-context.ts";
 import { fakeIngress } from "./fake-ingress.fixture.ts";
 import { ACTOR_KEY } from "./stored-actor.ts";
 import { guarded } from "./outcome.ts";
-import { RetryingIngress } from "./ingress.ts";
+import { GuardedIngress } from "./ingress.ts";
 import { readEvents } from "./actor-reads.ts";
 import { cancelledEverywhere } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
@@ -59,9 +59,9 @@ describe("law 2: a reader that other turns overtake", () => {
     const attempts = [torn(before, after), torn(before, after), torn(after, after)];
     await using server = await fakeIngress(async ({ nth, response }) => {
       const reader = attempts[nth - 1] ?? assert.fail("It was read once more.");
-      response.end(JSON.stringify(await guarded(readEvents(reader, ID, 0))));
+      response.end(JSON.stringify(await guarded(() => readEvents(reader, ID, 0))));
     });
-    const answer = await new RetryingIngress({ ingress: server.base }).read({ ...world.names.actor(ID, "events"), input: 0 });
+    const answer = await new GuardedIngress({ ingress: server.base }).read({ ...world.names.actor(ID, "events"), input: 0 });
     assert.deepEqual(answer, await readEvents(torn(after, after), ID, 0));
     assert.equal(Object(answer).archived, 32);
     assert.deepEqual(

@@ -115,10 +115,6 @@ export function isStoredReply(value: unknown): value is StoredReply {
   );
 }
 
-/** True if an archive or an actor answers a request for a reply with one. */
-export const hasStoredReply = (answer: unknown): answer is { readonly value: StoredReply } =>
-  isObject(answer) && isStoredReply(answer["value"]);
-
 const isBlockTotals = (value: unknown): value is BlockTotals =>
   isObject(value) && typeof value["blocks"] === "number" && typeof value["events"] === "number" && typeof value["characters"] === "number";
 

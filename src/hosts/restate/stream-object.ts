@@ -49,38 +49,29 @@ export function streamObject(sdk: RestateSdk, { prefix, bounds, ttlMs = DAY_MS }
     name,
     handlers: {
       append: object.exclusive(writing, (context, input) =>
-        guarded(
-          (async () => {
-            const { stream, text, at } = readAppend(input);
-            const fits = text !== undefined && Buffer.byteLength(text) <= limits.bytes;
-            const { n, directory, begun } = await append(context, limits, { stream, text: fits ? text : undefined, at });
-            if (begun) expireLater(context, directory);
-            return n;
-          })(),
-        ),
+        guarded(async () => {
+          const { stream, text, at } = readAppend(input);
+          const fits = text !== undefined && Buffer.byteLength(text) <= limits.bytes;
+          const { n, directory, begun } = await append(context, limits, { stream, text: fits ? text : undefined, at });
+          if (begun) expireLater(context, directory);
+          return n;
+        }),
       ),
       after: object.shared(options, (context, input) =>
-        guarded(
-          (async () => {
-            const { stream, n } = readAfter(input);
-            return sentAfter(context, stream, n);
-          })(),
-        ),
+        guarded(() => {
+          const { stream, n } = readAfter(input);
+          return sentAfter(context, stream, n);
+        }),
       ),
-      delete: object.exclusive(writing, async (context) => {
-        context.clearAll();
-        return guarded(Promise.resolve(null));
-      }),
+      delete: object.exclusive(writing, (context) => guarded(() => context.clearAll())),
       expire: object.exclusive(options, (context, input) =>
-        guarded(
-          (async () => {
-            const directory = await directoryOf(context);
-            // A timer of an earlier life has a successor.
-            if (directory === undefined || !isExpire(input) || input.life !== directory.life) return;
-            if (input.next === directory.next) context.clearAll();
-            else expireLater(context, directory);
-          })(),
-        ),
+        guarded(async () => {
+          const directory = await directoryOf(context);
+          // A timer of an earlier life has a successor.
+          if (directory === undefined || !isExpire(input) || input.life !== directory.life) return;
+          if (input.next === directory.next) context.clearAll();
+          else expireLater(context, directory);
+        }),
       ),
     },
   });

@@ -2,12 +2,12 @@
 import { hash } from "node:crypto";
 import type { Closable, Json, StreamStore } from "../../core/contract/index.ts";
 import { Names } from "./names.ts";
-import { RetryingIngress, unexpectedAnswer, type RetryingIngressOptions } from "./ingress.ts";
+import { GuardedIngress, unexpectedAnswer, type GuardedIngressOptions } from "./ingress.ts";
 import type { ServerHealth } from "./server-health.ts";
 import { askServer } from "./session-store.ts";
 import { STREAM_NAME_LENGTH, type StreamInputs, areSentMessages } from "./stream-object.ts";
 
-export interface StreamStoreOptions extends RetryingIngressOptions {
+export interface StreamStoreOptions extends GuardedIngressOptions {
   /** Prefix of the served object. Default none. */
   readonly prefix?: string;
   /** Stores with different names share nothing. Default "streams". */
@@ -21,7 +21,7 @@ const MESSAGE_BYTES = 1_048_576;
 
 /** Streams that all nodes of a Restate server share. The served object decides how much is stored, and how long. */
 export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore & Closable {
-  const ingress = new RetryingIngress(options);
+  const ingress = new GuardedIngress(options);
   const object = new Names(prefix).stream;
   const ask = askServer(health);
   // Clients choose session ids, and an id gives access to its session: the server gets only a digest.

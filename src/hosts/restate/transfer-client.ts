@@ -9,10 +9,11 @@ import {
   type Entropy,
   type StoreCode,
 } from "../../core/contract/index.ts";
+import { AdminApi } from "./admin-api.ts";
 import type { Handler } from "./durable-context.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
-import { RetryingIngress } from "./ingress.ts";
+import { GuardedIngress } from "./ingress.ts";
 import { sealer, unsealed, type Sealer } from "./sealer.ts";
 
 /** Options of `restateExporter` and `restateImporter`. */
@@ -39,10 +40,10 @@ export class TransferClient {
   readonly names: Names;
   readonly clock: Clock;
   readonly patience: Clock;
-  readonly admin: string;
+  readonly admin: AdminApi;
   readonly maps: MapClient;
   readonly sealer: Sealer | undefined;
-  readonly ingress: RetryingIngress;
+  readonly ingress: GuardedIngress;
 
   constructor(options: TransferOptions) {
     const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
@@ -50,10 +51,10 @@ export class TransferClient {
     this.names = new Names(prefix);
     this.clock = clock;
     this.patience = patience;
-    this.admin = admin;
+    this.admin = new AdminApi(admin, this.names);
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
-    this.ingress = new RetryingIngress({ ingress, clock: patience, entropy, patienceMs });
+    this.ingress = new GuardedIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
   /** Throws `STORE_CORRUPT` if it was sealed with another secret, or there is no secret. */

@@ -27,7 +27,7 @@ import {
   type Health,
   type StoredReply,
 } from "./stored-actor.ts";
-import type { ArchiveInput } from "./archive.ts";
+import type { ArchiveInput, EventRun } from "./archive.ts";
 import type { ActorHead } from "./outcome.ts";
 import { startLines, appendEvent } from "./event-lines.ts";
 import { EVENT_BYTES, isLarger, isLonger, PIECE_BYTES, tooLarge } from "./sizes.ts";
@@ -170,11 +170,7 @@ export function turnWrites(
 }
 
 /** One input, and one more for each long reply. */
-function archiveInputs(
-  archivedEvents: Pick<ArchiveInput, "seq" | "count" | "lines">,
-  archivedReplies: readonly StoredReply[],
-  now: number,
-): readonly ArchiveInput[] {
+function archiveInputs(archivedEvents: EventRun, archivedReplies: readonly StoredReply[], now: number): readonly ArchiveInput[] {
   const short: StoredReply[] = [];
   const long: ArchiveInput[] = [];
   for (const reply of archivedReplies)
@@ -186,14 +182,10 @@ function archiveInputs(
 const NO_EVENTS = { seq: 1, count: 0, lines: "" };
 const NO_BLOCK_WRITES = { held: NO_BLOCKS, blocks: [] };
 
-function eventsToArchive(
-  stored: StoredActor,
-  { toArchive: leave }: BlockPlan,
-  lines: string,
-): Pick<ArchiveInput, "seq" | "count" | "lines"> {
-  if (leave === "none") return NO_EVENTS;
+function eventsToArchive(stored: StoredActor, { toArchive }: BlockPlan, lines: string): EventRun {
+  if (toArchive === "none") return NO_EVENTS;
   const seq = stored.seq - stored.own - stored.held.events + 1;
-  if (leave === "blocks") return { seq, count: stored.held.events, lines: lines };
+  if (toArchive === "blocks") return { seq, count: stored.held.events, lines };
   return { seq, count: stored.held.events + stored.own, lines: lines === "" ? stored.lines : `${lines}\n${stored.lines}` };
 }
 

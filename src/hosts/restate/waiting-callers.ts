@@ -1,7 +1,6 @@
 // Owns: callers that wait for deferred replies. Does not own: the replies, which the actor stores (stored-actor.ts).
-/** Waits for deferred replies. The actor stores them; only the waiting callers are here. */
 import { faults } from "../../core/chain/internal.ts";
-import { EngineError, type ActorId, type CallOptions, type Clock, type Reply } from "../../core/contract/index.ts";
+import { EngineError, type ActorId, type CancelSignal, type Clock } from "../../core/contract/index.ts";
 import type { StoredReply } from "./stored-actor.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
@@ -17,8 +16,15 @@ export interface WaitingCallersHost {
   /** The clock of network retries. */
   readonly patience: Clock;
   replyState(id: ActorId, key: string): Promise<ReplyState>;
+  /** Calls the listener when the actor has changed. Returns its undo. */
   watch(id: ActorId, listener: () => void): () => void;
-  receipt(options: CallOptions, actor: ActorId, at: StoredReply): void;
+}
+
+interface WaitingCaller {
+  readonly deadline: number | undefined;
+  readonly signal: CancelSignal | undefined;
+  /** Runs when the caller leaves. */
+  readonly onLeft: () => void;
 }
 
 /** Without a notification the actor is read after these pauses, which grow. */
@@ -33,16 +39,9 @@ export class WaitingCallers {
     this.#host = host;
   }
 
-  /** If the caller leaves, or its deadline passes, the error says that the call was applied. `onLeft` runs when it leaves. */
-  async wait(
-    to: ActorId,
-    messageId: string,
-    deadline: number | undefined,
-    options: CallOptions,
-    onLeft: () => void = () => undefined,
-  ): Promise<Reply> {
+  /** If the caller leaves, or its deadline passes, the error says that the call was applied. */
+  async wait(to: ActorId, messageId: string, { deadline, signal, onLeft }: WaitingCaller): Promise<StoredReply> {
     const { clock, patience } = this.#host;
-    const { signal } = options;
     const end = Promise.withResolvers<never>();
     end.promise.catch(() => undefined);
     let woken = Promise.withResolvers<void>();
@@ -62,10 +61,7 @@ export class WaitingCallers {
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
         const { reply, pending } = await Promise.race([this.#host.replyState(to, deferredReplyKey(messageId)), end.promise]);
-        if (reply !== undefined) {
-          this.#host.receipt(options, to, reply);
-          return reply.reply;
-        }
+        if (reply !== undefined) return reply;
         if (!pending) throw replyExpired(to);
         const undo = patience.after(pauseMs, () => woken.resolve());
         await Promise.race([woken.promise, end.promise]).finally(undo);

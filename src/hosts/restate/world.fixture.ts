@@ -114,7 +114,7 @@ export class World {
       actorObject({ sdk, host }, behaviour);
       archiveObject({ sdk, host }, behaviour);
     }
-    mapObject(sdk);
+    mapObject(sdk, this.names);
     indexObject({
       sdk,
       host: {

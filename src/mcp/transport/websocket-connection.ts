@@ -224,7 +224,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     undoTick = clock.after(limits.keepAliveMs, tick);
     // While reading is paused, the client cannot be inbound; the channel checks whether it reads.
     const silent = inbound.silent();
-    if (ws.isPaused || !listening) return;
+    if (ws.isPaused || channel.closed) return;
     if (inbound.tooSlow(clock.now())) return refuse(POLICY, "A message was begun and did not end in time.");
     if (silent) {
       log?.("notice", { event: "client-dropped", transport: "websocket", reason: "silent" });

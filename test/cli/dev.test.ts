@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { INFO } from "../clients.ts";
 import { root } from "../serve-child.ts";
-import { lines, running, troupe } from "./run.ts";
+import { lines, running, runningScript, troupe } from "./run.ts";
 
 const lamp = (word: string, more = ""): string => `
 import { actor } from "troupe";
@@ -302,4 +302,19 @@ void test("troupe dev says where code does not end, and how to end the process",
   assert.match(what, new RegExp(`kill -9 ${dev.child.pid}\\.`));
   dev.child.kill("SIGKILL");
   await dev.ended;
+});
+
+void test("troupe dev leaves code alone that stands at a breakpoint of a debugger", { timeout: 60_000 }, async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  writeFileSync(join(folder.path, "word.ts"), 'export const word = "lit";');
+  // As long as a stop of seven seconds at a breakpoint, in each of the two runs of the turn.
+  writeFileSync(join(folder.path, "index.ts"), lamp("Light it", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 7_000);"));
+  const serve = ["dev", folder.path, "--http", "127.0.0.1:0", "--data", join(folder.path, ".troupe"), "--no-console", "--json"];
+  await using dev = runningScript({ args: ["--inspect=127.0.0.1:0", join(root, "bin/troupe.js"), ...serve] });
+  await dev.said(/"ready":true.*\n/);
+  const client = new Client(INFO);
+  await client.connect(new StreamableHTTPClientTransport(new URL(String(Object(lines(dev.out())[0]).http))));
+  assert.match(JSON.stringify(await client.callTool({ name: "light", arguments: {} })), /lit 1/);
+  assert.doesNotMatch(dev.err(), /turn-stuck/);
+  await client.close();
 });

@@ -96,7 +96,8 @@ const dev = async (modules: readonly string[], options: ServeOptions, version: s
       isStopping = true;
     },
   });
-  watchForEndlessCode(options.json === true);
+  // Code that stands at a breakpoint has not ended either, and a pause would stop it once more.
+  if (process.features.inspector && (await import("node:inspector")).url() === undefined) watchForEndlessCode(options.json === true);
   if (savedBeforeReady) void reload(serving);
   await serving.stopped;
 };

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { WebSocket, RawData } from "ws";
 import type { Channel, Clock, Connection, Log } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-import { type DropReason, QueueChannel, SinkWriteQueue, type WriteQueueLimits } from "./write-queue.ts";
+import { type DropReason, QueueChannel, SinkWriteQueue, timeToRead, type WriteQueueLimits } from "./write-queue.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { type Upload, FREE_BYTES, type UploadBudget, NO_ROOM, type NoRoom } from "./budgets.ts";
 
@@ -162,21 +162,21 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   });
 
   // A client that does not answer the close frame would hold the socket.
-  const giveUp = (): void => void undo.push(clock.after(LAST_WORDS_MS, () => ws.terminate()));
+  const giveUp = (ms = LAST_WORDS_MS): void => void undo.push(clock.after(ms, () => ws.terminate()));
 
-  const closeWith = (code: number, why: string): void => {
+  const closeWith = (code: number, why: string, lastMs?: number): void => {
     listening = false;
     undoPause?.();
     ws.resume();
     channel.finish();
     ws.close(code, why);
-    giveUp();
+    giveUp(lastMs);
   };
 
   /** Reads no more, and closes once the requests that run have ended. */
   const closeAfterReplies = (code: number, why: string): void => {
     listening = false;
-    void closed().then(() => closeWith(code, why));
+    void closed().then(() => closeWith(code, why, channel.queued === 0 ? undefined : timeToRead(channel.queued, limits.blockedMs)));
   };
 
   const refuse = (code: number, why: string, close = closeWith): void => {
@@ -224,7 +224,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     undoTick = clock.after(limits.keepAliveMs, tick);
     // While reading is paused, the client cannot be inbound; the channel checks whether it reads.
     const silent = inbound.silent();
-    if (ws.isPaused || !listening) return;
+    if (ws.isPaused || channel.closed) return;
     if (inbound.tooSlow(clock.now())) return refuse(POLICY, "A message was begun and did not end in time.");
     if (silent) {
       log?.("notice", { event: "client-dropped", transport: "websocket", reason: "silent" });

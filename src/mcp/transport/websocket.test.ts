@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { echoOf, fakeGateway, type FakeOptions } from "../../../test/transport/fake-gateway.ts";
 import { head, rawSocket } from "../../../test/transport/raw-socket.ts";
@@ -61,6 +62,7 @@ function frame(first: number, payload: Uint8Array | string, length?: number): Bu
   return Buffer.concat([Buffer.from([first]), extended, Buffer.alloc(4), body]);
 }
 const TEXT = 0x81;
+const BINARY_WHOLE = 0x82;
 const TEXT_BEGUN = 0x01;
 const CONTINUED = 0x00;
 const PING = 0x89;
@@ -199,6 +201,40 @@ describe("WebSocket", () => {
     assert.deepEqual(await closed, [1003, "Send text frames, one message each."]);
     assert.match(texts.join(), /^\{"jsonrpc":"2.0","id":1,[^]*(?<!"id":2.*)$/);
     assert.deepEqual(server.gateway.connections[0]?.frames, ['{"id":1}']);
+  });
+
+  it("gives a refused client the time to read a large reply", async () => {
+    const held = Promise.withResolvers<void>();
+    const reply = JSON.stringify("x".repeat(20_000_000));
+    await using server = await serve({}, { receive: (_, channel) => void held.promise.then(() => channel.send(reply)) });
+    server.gateway.held.add(held.promise);
+    const { ws, texts, closed } = await open(server.port);
+    ws.send('{"id":1}');
+    ws.send(Buffer.from("{}"), { binary: true });
+    await eventually(() => server.logged.length === 1);
+    ws.pause();
+    held.resolve();
+    await sleep(1_500);
+    ws.resume();
+    assert.deepEqual(await closed, [1003, "Send text frames, one message each."]);
+    assert.deepEqual(
+      texts.map((text) => text.length),
+      [reply.length],
+    );
+  });
+
+  it("drops a refused client that vanished while a request of it runs", async () => {
+    const clock = new SimulatedClock();
+    await using server = await serve({ clock, limits: { keepAliveMs: 1_000, requestMs: 3_000 } });
+    server.gateway.held.add(new Promise(() => undefined));
+    await using client = await rawSocket(server.port);
+    client.write(handshake());
+    await client.until("\r\n\r\n");
+    client.write(frame(BINARY_WHOLE, "{}"));
+    await eventually(() => JSON.stringify(server.logged).includes("Send text frames"));
+    client.socket.pause();
+    for (let n = 0; n < 3; n += 1) await clock.advance(1_000);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
   });
 
   it("accepts a fragmented message, with a ping in between", async () => {

@@ -116,7 +116,7 @@ describe("the guide's instructions", () => {
   test("clients connect with the configurations of the page", async () => {
     writeFileSync(join(project.folder, "door.ts"), blockIn(readFileSync(join(root, "README.md"), "utf8")));
     const page = readFileSync(join(root, "docs/guide/first-server.md"), "utf8");
-    const servers = Array.from(page.matchAll(/\{ "(mcpServers|servers)": .+ \} \}/g), ([text, key = ""]): JsonObject => {
+    const servers = Array.from(page.matchAll(/\{\s+"(mcpServers|servers)": [^`]+/g), ([text, key = ""]): JsonObject => {
       const [one] = Object.values(objectIn(objectIn(JSON.parse(text))[key]));
       return objectIn(one);
     });

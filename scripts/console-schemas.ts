@@ -99,7 +99,8 @@ class Schemas {
       if (Array.isArray(needed)) required.push(...needed);
     }
     Object.assign(properties, own.properties);
-    return { type: "object", properties, required: [...required, ...own.required], additionalProperties: false };
+    // A member that is declared again, for another comment or a narrower type, is still named once.
+    return { type: "object", properties, required: [...new Set([...required, ...own.required])], additionalProperties: false };
   }
 
   #bindings(declared: Node, use: Node, text: string, bound: Bindings): Bindings {

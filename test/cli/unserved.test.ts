@@ -81,7 +81,7 @@ export const tray = actor("tray", {
 });
 `;
 
-test("a start misses no sessions where no server has kept any, only a command", async () => {
+test("a start warns of no missing sessions where only a command has run", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-unserved-"));
   const data = join(folder.path, "data");
   const file = join(folder.path, "bell.ts");

@@ -27,15 +27,15 @@ const NODE_DIES_AT = 40;
 const LEADER_DIES_AFTER = 40;
 const THEN_MORE = 60;
 
-/** What is killed when, told by what was acknowledged. */
-class Fates {
+/** What is killed after how many acknowledged calls. */
+class PlannedKills {
   readonly #node: () => Promise<void>;
   readonly #leader: () => Promise<void>;
   #acknowledged = 0;
   #nodeBack: Promise<void> | undefined;
   #backAt: number | undefined;
-  #leaderGone: Promise<void> | undefined;
-  #goneAt: number | undefined;
+  #leaderKilled: Promise<void> | undefined;
+  #killedAt: number | undefined;
   retried = 0;
 
   constructor(node: () => Promise<void>, leader: () => Promise<void>) {
@@ -47,29 +47,29 @@ class Fates {
     const count = (this.#acknowledged += 1);
     if (count === NODE_DIES_AT) this.#nodeBack = this.#node().then(() => void (this.#backAt = this.#acknowledged));
     if (this.#backAt !== undefined && count >= this.#backAt + LEADER_DIES_AFTER)
-      this.#leaderGone ??= this.#leader().then(() => void (this.#goneAt = this.#acknowledged));
+      this.#leaderKilled ??= this.#leader().then(() => void (this.#killedAt = this.#acknowledged));
   }
 
   get over(): boolean {
-    return this.#goneAt !== undefined && this.#acknowledged >= this.#goneAt + THEN_MORE;
+    return this.#killedAt !== undefined && this.#acknowledged >= this.#killedAt + THEN_MORE;
   }
 
   /** Rejects with what a kill could not do. */
   async settled(): Promise<void> {
     await this.#nodeBack;
-    await this.#leaderGone;
+    await this.#leaderKilled;
   }
 }
 
-/** Reads again whenever it is told to, and keeps what it saw last. */
+/** Reads again at each notification, and remembers what it read last. */
 const lastSeen = (player: Player, uri: string): (() => unknown) => {
   let seen: unknown;
-  let told = 0;
+  let notified = 0;
   const look = async (): Promise<void> => {
     for (;;) {
       const now = player.heard.filter(({ method, params }) => method === "notifications/resources/updated" && params["uri"] === uri).length;
-      if (now === told) return;
-      told = now;
+      if (now === notified) return;
+      notified = now;
       seen = JSON.parse(await player.read(uri));
     }
   };
@@ -89,24 +89,24 @@ const callerOf = (index: number, headers: Record<string, string>): PurseCaller =
   [modernCaller, legacyCaller, (how: Record<string, string>) => officialCaller(index < 3 ? V1 : MODERN, how)][index % 3]?.(headers) ??
   modernCaller(headers);
 
-const untilAnswered = async (caller: PurseCaller, urls: readonly string[], from: number, act: Act, fates: Fates) => {
+const untilAnswered = async (caller: PurseCaller, urls: readonly string[], from: number, act: Act, kills: PlannedKills) => {
   for (let tries = 0; ; tries += 1)
     try {
       return await caller.call(urls[(from + tries) % urls.length] ?? "", act);
     } catch (error) {
-      fates.retried += 1;
+      kills.retried += 1;
       if (tries > MOST_TRIES) throw error;
     }
 };
 
-const play = async (index: number, urls: readonly string[], random: Seeded, books: PurseBooks, fates: Fates): Promise<void> => {
+const play = async (index: number, urls: readonly string[], random: Seeded, books: PurseBooks, kills: PlannedKills): Promise<void> => {
   const me = OWNERS[index] ?? "";
   await using caller = callerOf(index, bearer(me));
-  for (let n = 0; !fates.over; n += 1) {
+  for (let n = 0; !kills.over; n += 1) {
     const act = nextAct(random, `${me}/${n}`, me, OWNERS);
-    const { refused, text, receipt } = await untilAnswered(caller, urls, index + n, act, fates);
+    const { refused, text, receipt } = await untilAnswered(caller, urls, index + n, act, kills);
     books.acknowledge({ act, refused, reply: refused ? null : Number(text), ...(receipt === undefined ? {} : { receipt }) });
-    fates.acknowledged();
+    kills.acknowledged();
   }
 };
 
@@ -145,12 +145,12 @@ test("C2 C4 C5 a node and then the leading server are killed under load: every a
     await first.restart();
   };
   const killLeader = async (): Promise<void> => servers.kill(await servers.leader());
-  const fates = new Fates(killNode, killLeader);
+  const kills = new PlannedKills(killNode, killLeader);
   await using ann = await connect({ http: second.http }, V1, { headers: bearer("ann") });
   await using ben = await connect({ http: second.http }, MODERN, { headers: bearer("ben") });
   for (const [index, owner] of OWNERS.entries()) {
     const act: Act = { op: `begin ${owner}`, to: `purse/${owner}`, tool: "count", args: { op: `begin ${owner}` } };
-    const { text, receipt } = await untilAnswered(modernCaller(bearer(owner)), [second.http], index, act, fates);
+    const { text, receipt } = await untilAnswered(modernCaller(bearer(owner)), [second.http], index, act, kills);
     books.acknowledge({ act, refused: false, reply: Number(text), ...(receipt === undefined ? {} : { receipt }) });
   }
   await ann.subscribe("purse://state");
@@ -166,9 +166,9 @@ test("C2 C4 C5 a node and then the leading server are killed under load: every a
   const random = seeded(freshSeed());
   try {
     await withSeed(random.seed, async () => {
-      await Promise.all(OWNERS.map((_, index) => play(index, [first.http, second.http], random, books, fates)));
-      await fates.settled();
-      assert.ok(fates.retried > 0, "calls were cut off and made again");
+      await Promise.all(OWNERS.map((_, index) => play(index, [first.http, second.http], random, books, kills)));
+      await kills.settled();
+      assert.ok(kills.retried > 0, "calls were cut off and made again");
       await books.check(engine);
       const states = new Map<ActorId, Json | undefined>();
       for (const id of books.actors) {
@@ -185,5 +185,5 @@ test("C2 C4 C5 a node and then the leading server are killed under load: every a
     for (const line of place.log) t.diagnostic(line);
     throw error;
   }
-  t.diagnostic(`seed ${random.seed}: ${books.size} calls acknowledged, ${fates.retried} made again`);
+  t.diagnostic(`seed ${random.seed}: ${books.size} calls acknowledged, ${kills.retried} made again`);
 });

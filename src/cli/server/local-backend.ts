@@ -177,7 +177,7 @@ const openDisk = async ({ options, log }: Pick<BackendOptions, "options" | "log"
     });
   directory.refuseMissingStore();
   const store = await openWhenUnlocked(() => sqliteStore({ directory: directory.path, ...storeHooks(toLog(log)) }), directory.control);
-  // Without a note no server has kept any: actors may be from commands, or imported.
+  // Without a note no server has stored any: actors may be from commands, or imported.
   if (directory.readNote() !== undefined && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({

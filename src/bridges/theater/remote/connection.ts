@@ -88,7 +88,7 @@ export interface ConnectionEvents {
   ended(): void;
 }
 
-/** Buffers the pushes that come before whoever takes them is ready. */
+/** Buffers the pushes that come before their receiver is ready. */
 export class PushBuffer {
   readonly #limit: number;
   readonly #buffered: Push[] = [];

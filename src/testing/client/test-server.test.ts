@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
+import { memoryStreamStore } from "../../core/store/index.ts";
+import { createServer } from "../../mcp/server/index.ts";
+import { registry } from "../../mcp/source/index.ts";
 import { testServer } from "../index.ts";
 import { counterKind } from "./counter.fixture.ts";
 
@@ -103,4 +106,19 @@ test("an id that a header cannot contain is refused, and none of its call is que
   for (const wrong of ["", "a b", "é", "a\n", "x".repeat(129)])
     assert.throws(() => server.ids.queue("good", wrong), /is no id a client could send back: queue 1 to 128 visible ASCII/);
   assert.notEqual(await session(server), "good");
+});
+
+test("an option that the served value has no use for is refused, and the error says where it belongs", async () => {
+  await using gateway = createServer("own", "1.0.0");
+  await using streams = memoryStreamStore();
+  for (const [served, options, message] of [
+    [() => gateway, { pageSize: 2 }, /pageSize.*the server that the function makes/],
+    [() => gateway, { indexes: [] }, /indexes.*the server that the function makes/],
+    [gateway, { receipts: true }, /receipts.*when you make it/],
+    [gateway, { streams }, /streams.*when you make it/],
+    [registry({}), { indexes: [] }, /indexes.*only kinds have indexes/],
+  ] as const)
+    await assert.rejects(testServer(served, options), { code: "BAD_OPTION", message });
+  await using sure = await testServer(() => gateway, { seed: 2, now: 0, streams });
+  assert.equal(sure.clock.now(), 0);
 });

@@ -13,6 +13,7 @@ import {
   type Source,
   type Store,
   type StreamStore,
+  TroupeError,
 } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
@@ -154,6 +155,8 @@ export async function testServer<const K extends Kinds>(
 export async function testServer(served: Served, options?: TestServerOptions): Promise<TestServer>;
 export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
   checkOptions("testServer", options, OPTIONS);
+  if (!isServed(served)) throw new Error(NOT_SERVED);
+  refuseUnused(served, options);
   const { seed, now, indexes = [], ...gatewayOptions } = options;
   let changes = 0;
   const clock = new SimulatedClock(now, () => atRest(() => changes));
@@ -172,7 +175,6 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   let engine: LocalEngine | undefined;
   let store: Store | undefined;
   const make = async (): Promise<Exchanging> => {
-    if (!isServed(served)) throw new Error(NOT_SERVED);
     if (typeof served === "function") {
       const own = await served(wires);
       if (!isServed(own)) throw new Error(`What the function made is no server. ${NOT_SERVED}`);
@@ -180,7 +182,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
       return exchanging(own);
     }
     if (isAgenticService(served)) return over(building.use(fromAgenticService(served, { clock, onFault: onError })));
-    if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
+    if (!isKinds(served)) return isFinished(served) ? exchanging(served) : over(served);
     const actors = building.use(memoryStore({ clock }));
     store = actors;
     engine = building.use(await LocalEngine.start({ kinds: served, indexes, clock, entropy, store: actors, onFault }));
@@ -235,6 +237,24 @@ const isServed = (served: unknown): boolean =>
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 const isKinds = (served: Served): served is readonly Behaviour[] => Array.isArray(served);
+
+const isFinished = (served: Source | Exchanging | Holding): served is Exchanging | Holding => "exchange" in served || "gateway" in served;
+
+/** Options that would be ignored. Throws `BAD_OPTION`. */
+function refuseUnused(served: Served, options: TestServerOptions): void {
+  const [isUsed, where] = usedBy(served);
+  const unused = Object.entries(options).find(([name, value]) => value !== undefined && !isUsed(name));
+  if (unused !== undefined) throw new TroupeError("BAD_OPTION", `testServer has no use for ${unused[0]} here: ${where}.`);
+}
+
+function usedBy(served: Served): readonly [isUsed: (option: string) => boolean, where: string] {
+  if (typeof served === "function")
+    return [(name) => ["seed", "now", "sessions", "streams"].includes(name), "give it to the server that the function makes"];
+  if (isKinds(served)) return [() => true, ""];
+  if (!isAgenticService(served) && isFinished(served))
+    return [(name) => ["seed", "now"].includes(name), "give it to the server when you make it"];
+  return [(name) => name !== "indexes", "only kinds have indexes"];
+}
 
 const exchanging = (server: Exchanging | Holding): Exchanging => ("gateway" in server ? server.gateway : server);
 

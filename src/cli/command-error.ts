@@ -1,7 +1,7 @@
 // Owns: how commands fail: exit codes, errors and their wording. Does not own: printing them (run-program.ts).
 import { type OperationCode, OperationError } from "../bridges/operate/operation-error.ts";
 import { EngineError, TroupeError } from "../core/contract/index.ts";
-import { hasBegun } from "../core/contract/internal.ts";
+import { hasBegun, messageOf } from "../core/contract/internal.ts";
 
 /** Exit codes, documented in docs/guide/cli.md. */
 export const EXIT = {
@@ -69,7 +69,7 @@ export const describeFailure = (error: unknown): { readonly exit: ExitCode; read
       message: error.missing === undefined ? error.message : noActor(error.missing).message,
     };
   if (error instanceof TroupeError) return { exit: byCode[error.code] ?? EXIT.failed, code: error.code, message: error.message };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "FAILED";
   return { exit: EXIT.failed, code, message };
 };

@@ -2,7 +2,7 @@
 // (core/store/secret-file.ts).
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { stripBom } from "../core/contract/internal.ts";
+import { messageOf, stripBom } from "../core/contract/internal.ts";
 import { usage } from "./command-error.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -22,8 +22,7 @@ export const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 
 /** Why a file cannot be read, in words. */
-export const whyUnreadable = (error: unknown): string =>
-  REASONS[systemCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+export const whyUnreadable = (error: unknown): string => REASONS[systemCode(error) ?? ""] ?? messageOf(error);
 
 /** Why a file cannot be created, in words. ENOENT then is about its folder; Node reports the same for folders on a read-only file system. */
 export const whyUnwritable = (error: unknown): string =>

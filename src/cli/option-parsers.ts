@@ -1,7 +1,7 @@
 // Owns: parsers of option values and arguments. Does not own: which command has which option.
 import { InvalidArgumentError } from "commander";
 import type { Json, JsonObject } from "../core/contract/index.ts";
-import { isScope, tryParseJson } from "../core/contract/internal.ts";
+import { isScope, messageOf, tryParseJson } from "../core/contract/internal.ts";
 import { usage } from "./command-error.ts";
 
 export interface HostPort {
@@ -48,7 +48,7 @@ export const parseJson = (text: string, what: string, example: string): Json => 
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw usage(`${what} must be JSON, such as '${example}': ${error instanceof Error ? error.message : String(error)}.`);
+    throw usage(`${what} must be JSON, such as '${example}': ${messageOf(error)}.`);
   }
 };
 

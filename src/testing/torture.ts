@@ -18,6 +18,7 @@ import {
   type Reply,
   type Store,
 } from "../core/contract/index.ts";
+import { messageOf } from "../core/contract/internal.ts";
 import { type Fault, type FaultPlace, FaultyStore } from "./faulty-store.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 
@@ -461,7 +462,7 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
     }
     return await run;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Error(`torture with seed ${options.seed} failed: ${why}`, { cause: error });
   }
 }

@@ -226,6 +226,7 @@ describe("troupe serve", () => {
         ["common.cts", 'import "node:fs";\n', /outside a module: rename the file, since .* have no imports \(.*common\.cts:1\)\n$/],
         ["typo.ts", "export const a = 1;\nlet let = ;\n", /typo\.ts cannot be loaded: .*typo\.ts:2\)\n$/],
         ["throws.ts", "\n\nthrow new Error('no tea');\n", /throws\.ts cannot be loaded: no tea \(.*throws\.ts:3:7\)\n$/],
+        ["object.ts", "throw Object.create(null);\n", /object\.ts cannot be loaded: an object\n$/],
         [
           "import.ts",
           'import "./absent.ts";\n',

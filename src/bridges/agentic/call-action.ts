@@ -15,7 +15,7 @@ import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
 import { bytesOf, dataReply, isTrustedContent, jsonWithBlobs, MAX_VALUE_LENGTH, readBlob, toBase64, withBlobs } from "./json-values.ts";
 import type { Signature } from "./parameters.ts";
-import { messageOf } from "./service-faults.ts";
+import { callerMessage } from "./service-faults.ts";
 import type { ActionOptions } from "./service-options.ts";
 
 /** An action that can be called now. */
@@ -77,14 +77,14 @@ async function resultOf({ ref, action, key, service }: Callable, input: readonly
   } catch (cause) {
     // From an actor that is offered as a service: its engine knows whether the call was applied.
     if (cause instanceof EngineError) throw cause;
-    throw new EngineError("CRASHED", messageOf(cause, ref), { applied: "unknown", cause });
+    throw new EngineError("CRASHED", callerMessage(cause, ref), { applied: "unknown", cause });
   }
 }
 
 // The action has ended, and may have had its effects although its result is unusable.
 function failed(cause: unknown, ref: OfferRef): EngineError {
   const code = cause instanceof EngineError ? cause.code : "CRASHED";
-  return new EngineError(code, messageOf(cause, ref), { applied: "unknown", cause });
+  return new EngineError(code, callerMessage(cause, ref), { applied: "unknown", cause });
 }
 
 // A typed block, since base64 text would mean nothing to a model.
@@ -137,7 +137,7 @@ function questionOf(confirm: (args: JsonObject) => string | undefined, args: Jso
   try {
     return confirm(args);
   } catch (cause) {
-    throw new EngineError("CRASHED", messageOf(cause, ref), { cause });
+    throw new EngineError("CRASHED", callerMessage(cause, ref), { cause });
   }
 }
 

@@ -2,7 +2,7 @@
 // of it (state-content.ts, call-action.ts).
 import { CONTENT, EngineError, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent } from "../../core/contract/internal.ts";
-import { messageOf } from "./service-faults.ts";
+import { callerMessage } from "./service-faults.ts";
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 1_000_000;
@@ -133,7 +133,7 @@ export async function readBlob(blob: Blob): Promise<Uint8Array> {
   try {
     return new Uint8Array(await blob.arrayBuffer());
   } catch (cause) {
-    throw new EngineError("CRASHED", messageOf(cause, "A Blob"), { cause });
+    throw new EngineError("CRASHED", callerMessage(cause, "A Blob"), { cause });
   }
 }
 

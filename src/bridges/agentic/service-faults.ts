@@ -26,7 +26,7 @@ export class FaultReporter {
 }
 
 /** The message of what a service threw, for its caller. `what` names the part that failed, for values without a message. */
-export function messageOf(thrown: unknown, what: string): string {
+export function callerMessage(thrown: unknown, what: string): string {
   const message = thrown instanceof Error ? thrown.message : thrown;
   return typeof message === "string" && message !== ""
     ? message.slice(0, MAX_MESSAGE).toWellFormed()

@@ -11,7 +11,7 @@ import {
   tooLarge,
   withBlobs,
 } from "./json-values.ts";
-import { messageOf } from "./service-faults.ts";
+import { callerMessage } from "./service-faults.ts";
 import { JSON_TYPE, type StateCell, type StateSnapshot } from "./states.ts";
 
 /** A state as a resource: JSON, text if it has a media type, or bytes as a blob. Several pages if it is long. */
@@ -101,7 +101,7 @@ export async function statesReply(snapshots: readonly (readonly [name: string, s
       if (snapshot.fault !== undefined) throw snapshot.fault;
       values.push([name, await withBlobs(snapshot)]);
     } catch (error) {
-      faults.push(`${name}: ${messageOf(error, "It")}`);
+      faults.push(`${name}: ${callerMessage(error, "It")}`);
     }
   }
   const structured = Object.fromEntries(values);

@@ -4,7 +4,7 @@ import { EngineError, type Json, type JsonObject, type OfferRef } from "../../co
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { sameJson } from "../../mcp/source/index.ts";
 import { blobBytes, jsonWithBlobs, type JsonWithBlobs, withBlobs } from "./json-values.ts";
-import { messageOf } from "./service-faults.ts";
+import { callerMessage } from "./service-faults.ts";
 
 const MAX_REMOVED = 256;
 /** The media type of a state that has no other. */
@@ -181,7 +181,7 @@ export class StateCell {
     try {
       return jsonWithBlobs(this.#emitted.value);
     } catch (cause) {
-      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", messageOf(cause, "This state"), { cause });
+      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", callerMessage(cause, "This state"), { cause });
       return { json: null, blobs: new Map(), fault };
     }
   }

@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Clock, type Entropy, isJsonObject, type JsonObject, systemClock, systemEntropy } from "../../core/contract/index.ts";
-import { omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
+import { messageOf, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
 import { replaceFile } from "../../core/store/secret-file.ts";
 import { CommandError, EXIT } from "../command-error.ts";
 import { PROGRAM } from "../installed-packages.ts";
@@ -97,7 +97,7 @@ export class DevNodes implements AsyncDisposable {
           throw new CommandError(
             EXIT.failed,
             "NODE_FAILED",
-            `${node.place.name} did not start (${error instanceof Error ? error.message : String(error)}): what it wrote says why.`,
+            `${node.place.name} did not start (${messageOf(error)}): what it wrote says why.`,
           );
         }
       }),

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Clock, isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
-import { omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
+import { messageOf, omitUndefined, tryParseJson } from "../../core/contract/internal.ts";
 import { CommandError, EXIT } from "../command-error.ts";
 import { endChild, endWithProcess, hasEnded, killChild, TemporaryFolder } from "./child-process.ts";
 
@@ -133,7 +133,7 @@ export class RestateServer implements AsyncDisposable {
       this.#running = { child, ports: found };
     } catch (error) {
       await killChild(child);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new CommandError(EXIT.failed, "RESTATE_FAILED", `The Restate server did not start: ${why}. Its log ends:\n${log.end}`);
     }
   }
@@ -226,7 +226,7 @@ class RestateLog {
       const line = tryParseJson(text);
       if (!isJsonObject(line)) return;
       const { level, fields } = line;
-      if (onLine !== undefined && typeof level === "string" && isJsonObject(fields)) onLine(level.toLowerCase(), messageOf(fields));
+      if (onLine !== undefined && typeof level === "string" && isJsonObject(fields)) onLine(level.toLowerCase(), restateMessage(fields));
       ingress ??= portIn(line, "http-ingress-server");
       admin ??= portIn(line, "admin-api-server");
       if (ingress !== undefined && admin !== undefined) this.#ports.resolve({ ingress, admin });
@@ -253,7 +253,7 @@ class RestateLog {
   }
 }
 
-const messageOf = ({ message, error }: JsonObject): string => [message, error].filter((part) => typeof part === "string").join(": ");
+const restateMessage = ({ message, error }: JsonObject): string => [message, error].filter((part) => typeof part === "string").join(": ");
 
 const portIn = ({ span }: JsonObject, server: string): number | undefined => {
   if (!isJsonObject(span) || span["server_name"] !== server) return undefined;

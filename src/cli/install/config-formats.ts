@@ -5,7 +5,7 @@ import { type Node, type ParseError, parse as parseJsonc, parseTree, printParseE
 import { parse as parseToml, stringify as stringifyToml } from "smol-toml";
 import { type Document, isMap, parseDocument, stringify as stringifyYaml } from "yaml";
 import { isJsonObject, type Json, type JsonObject } from "../../core/contract/index.ts";
-import { getOwn, stripBom } from "../../core/contract/internal.ts";
+import { getOwn, messageOf, stripBom } from "../../core/contract/internal.ts";
 
 /** The property of all servers, and the server's name in it. */
 type EntryPath = readonly [container: string, name: string];
@@ -34,7 +34,7 @@ const settingsOf = (format: ConfigFormat, text: string): JsonObject => {
   try {
     settings = plain(format.parse(text));
   } catch (error) {
-    throw new UnchangeableText(error instanceof Error ? error.message : String(error));
+    throw new UnchangeableText(messageOf(error));
   }
   if (!isJsonObject(settings)) throw new UnchangeableText("it holds no object of settings");
   return settings;

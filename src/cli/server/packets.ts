@@ -34,7 +34,7 @@ import {
   TokenBuckets,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { omitUndefined, peerOf } from "../../core/contract/internal.ts";
+import { messageOf, omitUndefined, peerOf } from "../../core/contract/internal.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "../command-error.ts";
 import { DataDirectory } from "../data-directory.ts";
@@ -247,7 +247,7 @@ export function readConfigFile(path: string): Config {
     value = parsed(text);
   } catch (error) {
     // The further lines of a parser's message quote the text.
-    const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    const [why = ""] = messageOf(error).split("\n");
     throw usage(`--packet-config: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
   }
   try {

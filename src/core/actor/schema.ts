@@ -2,7 +2,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type JsonObject, TroupeError } from "../contract/index.ts";
-import { pointerStep, pointerSteps } from "../contract/internal.ts";
+import { messageOf, pointerStep, pointerSteps } from "../contract/internal.ts";
 import {
   assertPlain,
   checkSchema,
@@ -137,7 +137,7 @@ function jsonSchemaCheck(schema: JsonObject, where: string): Check {
   try {
     validate = compiler.compile(schema);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${why}.`, { cause });
   }
   const fills = JSON.stringify(schema).includes('"default"');

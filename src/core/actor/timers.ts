@@ -1,7 +1,7 @@
 // Owns: what an author may pass to `wake` and `cancel`, checked where it is passed. Does not own: the times of an expression
 // (contract/cron.ts), or when timers fire (core/engine/timers.ts).
 import type { Message, Policy, Wake } from "../contract/index.ts";
-import { nextCronTime } from "../contract/internal.ts";
+import { messageOf, nextCronTime } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
@@ -63,7 +63,7 @@ function cronTime(where: string, cron: string, timeZone: string, after: number):
   try {
     return nextCronTime(cron, timeZone, after);
   } catch (error) {
-    throw badTurn(`${where}: ${error instanceof Error ? error.message : String(error)}`);
+    throw badTurn(`${where}: ${messageOf(error)}`);
   }
 }
 

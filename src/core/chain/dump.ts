@@ -12,7 +12,7 @@ import {
   StoreError,
   type ExportedActor,
 } from "../contract/index.ts";
-import { compareIds, kindOf } from "../contract/internal.ts";
+import { compareIds, kindOf, messageOf } from "../contract/internal.ts";
 import {
   type DumpCounts,
   type DumpLine,
@@ -435,7 +435,7 @@ class ActorCheck {
     try {
       return run();
     } catch (error) {
-      throw flawed(this.#seq, error instanceof Error ? error.message : String(error), error);
+      throw flawed(this.#seq, messageOf(error), error);
     }
   }
 

@@ -11,6 +11,7 @@ import {
   type Message,
   type Turn,
 } from "../contract/index.ts";
+import { messageOf } from "../contract/internal.ts";
 import { eventOf, type StoredParts } from "./entry.ts";
 import { lacksSecret } from "./redaction.ts";
 import { readBody, readHeader } from "./event.ts";
@@ -154,7 +155,7 @@ function again(
     const mismatches = now === undefined ? [] : compare(seq, body, now);
     return { mismatches: plan === undefined && mismatches.length > 0 ? [{ seq, what: "nothing" }] : mismatches, plan };
   } catch (error) {
-    return { mismatches: [{ seq, what: "threw", now: error instanceof Error ? error.message : String(error) }], plan };
+    return { mismatches: [{ seq, what: "threw", now: messageOf(error) }], plan };
   }
 }
 

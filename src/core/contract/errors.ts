@@ -135,7 +135,17 @@ export const counted = (count: number, one: string, several = `${one}s`): string
 
 /** The name of a thrown error, without its message, which may contain private data. */
 export function nameOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;
+  if (thrown instanceof Error) return thrown.name.slice(0, 100);
+  return typeof thrown === "string" ? "a string" : shapeOf(thrown);
+}
+
+/** The message of what was thrown, which may be anything: of an object that cannot be converted to text, what it is. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  } catch {
+    return nameOf(thrown);
+  }
 }
 
 /** The type of a value from an author's code, without its content. */

@@ -16,7 +16,18 @@ export {
   scopesOf,
   withScopes,
 } from "./mcp.ts";
-export { authorPlace, choicesMessage, classOf, counted, hasBegun, nameOf, shapeOf, unavailableMessage, withoutId } from "./errors.ts";
+export {
+  authorPlace,
+  choicesMessage,
+  classOf,
+  counted,
+  hasBegun,
+  messageOf,
+  nameOf,
+  shapeOf,
+  unavailableMessage,
+  withoutId,
+} from "./errors.ts";
 export {
   BEGIN_ACTION,
   compareIds,

@@ -2,7 +2,7 @@
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type JsonObject, isJsonObject, type Json, TroupeError } from "../contract/index.ts";
-import { getOwn } from "../contract/internal.ts";
+import { getOwn, messageOf } from "../contract/internal.ts";
 import { checkSchema, checkWhole } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
@@ -31,7 +31,7 @@ function converted(schema: StandardSchemaV1, side: "input" | "output", where: st
     written = JSON.parse(JSON.stringify(schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" })));
     if (!isJsonObject(written)) throw new TypeError("it is no object");
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new TroupeError(
       "BAD_DEFINITION",
       `${where}: this ${vendor} schema cannot be written as JSON Schema (${why}). Use types that JSON has, or pass a plain JSON Schema object.`,

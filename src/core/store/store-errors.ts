@@ -1,6 +1,7 @@
 // Owns: faults of a store's file as `StoreError`s, and what counts as damage. Does not own: rows that cannot be read (columns.ts), a lost log (log-loss.ts).
 
 import { StoreError, type StoreCode } from "../contract/index.ts";
+import { messageOf } from "../contract/internal.ts";
 
 // https://www.sqlite.org/rescode.html: the low byte of an extended code is the primary one.
 const MEANING: Readonly<Record<number, readonly [StoreCode, string]>> = {
@@ -59,7 +60,7 @@ export function storeFault(error: unknown): StoreError {
   const meaning = code === undefined ? undefined : MEANING[code];
   if (meaning) return new StoreError(meaning[0], meaning[1], { cause: error });
   if (isBeyondDoubles(error)) return damaged("a number is larger than any that is written", error);
-  const what = error instanceof Error ? error.message : String(error);
+  const what = messageOf(error);
   return new StoreError("STORE_IO", `The store could not do this (${what}). Nothing of it was written.`, { cause: error });
 }
 

@@ -15,7 +15,7 @@ import {
   type Row,
   systemClock,
 } from "../../core/contract/index.ts";
-import { isAddress, kindOf } from "../../core/contract/internal.ts";
+import { isAddress, kindOf, messageOf } from "../../core/contract/internal.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { directly } from "./direct.fixture.ts";
 import { DirectTurns } from "./direct-turns.ts";
@@ -333,7 +333,7 @@ export class World {
   }
 
   #threw(error: unknown): void {
-    this.thrown.push(error instanceof Error ? error.message : String(error));
+    this.thrown.push(messageOf(error));
   }
 
   #rows(kinds: readonly Behaviour[]): RestateIndexes {

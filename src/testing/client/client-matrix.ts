@@ -6,7 +6,7 @@ import type { TestClient } from "./client.ts";
 import type { TestClientOptions } from "./conversation.ts";
 import { callToolRequest, type Definition, objectIn } from "./messages.ts";
 import { RequestError } from "./server-faults.ts";
-import { counted } from "../../core/contract/internal.ts";
+import { counted, messageOf } from "../../core/contract/internal.ts";
 
 /** A problem for one type of client. */
 export interface Finding {
@@ -66,7 +66,7 @@ export async function clientMatrix(
       const calls = options.calls ?? (await (await client({ listen: false })).listTools()).filter(needsNothing);
       await check({ client, calls, find });
     } catch (error) {
-      find(`It came to nothing: ${error instanceof Error ? error.message : String(error)}`);
+      find(`It came to nothing: ${messageOf(error)}`);
     }
   }
   return [...found.values()];

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "no
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../../core/contract/index.ts";
+import { messageOf } from "../../../core/contract/internal.ts";
 
 /**
  * `doc` holds the text of one event, `words` finds it. A doc's id consists of its owner's number and its time, so that an owner's texts
@@ -51,7 +52,7 @@ function fileFault(error: unknown, file: string): StoreError {
     return fault("STORE_READ_ONLY", "cannot be written: check who owns its directory, or name another file.");
   if (code === FULL || system === "ENOSPC")
     return fault("STORE_FULL", "has no space left: free some. What is missing in it is added then.");
-  return fault("STORE_IO", `cannot be used (${error instanceof Error ? error.message : String(error)}): name another file.`);
+  return fault("STORE_IO", `cannot be used (${messageOf(error)}): name another file.`);
 }
 
 /** The file, and those that SQLite creates next to it. */

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { type ActorId, type ChainEvent, isList, type Json, SqlError, type SqlResult, type SqlView } from "../../contract/index.ts";
-import { cutText, isTexts, tryParseJson } from "../../contract/internal.ts";
+import { cutText, isTexts, messageOf, tryParseJson } from "../../contract/internal.ts";
 import { refusePipes } from "../database.ts";
 import { EventTable } from "../event-table.ts";
 import { RecentRows } from "../recent-rows.ts";
@@ -213,7 +213,7 @@ function run(database: DatabaseSync, access: SqlAccess, sql: string, limit = MAX
 
 /** Of what was written, as `SQL_WRONG` with its place; of the file, as a `StoreError`. */
 function faultOf(database: DatabaseSync, access: SqlAccess, sql: string, error: unknown): Error {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   // SQLITE_ERROR, TOOBIG, MISMATCH, RANGE; and no code: Node's own refusal of a value.
   if (![1, 18, 20, 25, undefined].includes(sqliteCode(error))) return storeFault(error);
   const at = errorPlace(sql, message, (start) => failureOf(database, access, start));
@@ -225,7 +225,7 @@ function failureOf(database: DatabaseSync, access: SqlAccess, sql: string): stri
     database.prepare(sql);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   } finally {
     access.takeRefusal();
   }

@@ -30,9 +30,9 @@ test("restart says that there is no such actor, beside a server and without one,
       const none = await on("restart", "kettle/none");
       assert.equal(none.code, 4, none.stdout);
       assert.match(none.stderr, /There is no actor kettle\/none/);
-      // Its beginning threw, so nothing of it is stored: what restart clears is its failure.
-      assert.match((await on("call", "kettle/cracked", "tools/heat", "--start")).stderr, /ACTOR_FAILED/);
-      assert.equal((await on("restart", "kettle/cracked")).code, 0);
+      // Its start threw, so there is no actor.
+      assert.match((await on("call", "kettle/cracked", "tools/heat", "--start")).stderr, /CRASHED/);
+      assert.equal((await on("restart", "kettle/cracked")).code, 4);
       served.child.kill("SIGTERM");
       await served.ended;
       assert.equal((await on("restart", "kettle/none")).code, 4);

@@ -163,3 +163,24 @@ export const mustNotCompile = {
     return id;
   },
 };
+
+test("an actor whose creation failed can be created again, with other arguments", async () => {
+  const clock = new SimulatedClock();
+  const box = actor("box", {
+    description: "A box with a size.",
+    per: "link",
+    state: z.object({ size: z.int() }),
+    initial: ({ args }) => z.object({ size: z.int() }).parse(args),
+  });
+  const store = actor("store", {
+    description: "Creates boxes.",
+    state: z.object({}),
+    messages: { pack: { input: z.json(), run: ({ args, create }) => void create(box.at("a"), args) } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [box, store], store: memoryStore({ clock }), clock });
+  await engine.call(store.at("main").pack({ width: 3 }));
+  await clock.advance(10_000);
+  assert.equal((await engine.letters(10)).length, 1);
+  await engine.call(store.at("main").pack({ size: 3 }));
+  await until("the box is there", async () => (await engine.read("box/a")) !== undefined);
+});

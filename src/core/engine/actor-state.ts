@@ -48,8 +48,6 @@ class ChainTail {
 interface Failures {
   readonly crashes: readonly number[];
   readonly why: EngineError | undefined;
-  /** What the actor was before it failed. */
-  readonly before?: Status | "not-started";
 }
 
 /** The newest state of an actor, durable or not. C3: only `apply`, `applyInMemory` and `restore` change it. */
@@ -112,21 +110,14 @@ export class ActorState implements Base {
   }
 
   fail(why: EngineError): void {
-    const before = this.status === "failed" ? this.#failures?.before : this.status;
     this.status = "failed";
-    this.#failures = { crashes: this.crashes, why, ...omitUndefined({ before }) };
+    this.#failures = { crashes: this.crashes, why };
   }
 
-  /** Its last life has ended, and no other has begun: one whose first state could not be made is none. */
-  get ended(): boolean {
-    return this.status === "stopped" || (this.status === "failed" && this.#failures?.before === "stopped");
-  }
-
-  /** Resets its crashes. It is what it was before it failed; an actor on disk whose state is at fault has to be loaded again. */
+  /** Resets its crashes. An actor on disk that has failed has to be loaded again: its state may be at fault. */
   forgive(): void {
-    const before = this.#failures?.before;
     this.#failures = { crashes: NONE, why: this.why };
-    if (this.status === "failed" && before !== undefined && (this.memory || before === "stopped")) this.status = before;
+    if (this.status === "failed" && this.memory) this.status = "live";
   }
 
   /** Why it refuses a message; undefined: it accepts it. */

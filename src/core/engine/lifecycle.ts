@@ -73,17 +73,9 @@ function firstTurn(cell: Cell, job: Job): void {
   try {
     base = cell.actor.begin(job.message, cell.ops.store);
   } catch (error) {
-    return refuseStart(cell, job, error);
+    return error instanceof EngineError ? refused(cell, job, error) : crashed(cell, job, error, "turn");
   }
   cell.turn(job, base, true);
-}
-
-function refuseStart(cell: Cell, job: Job, error: unknown): void {
-  const reply = invalidMessageReply(error, job.message);
-  if (reply !== undefined) return job.done(reply);
-  if (error instanceof EngineError) return job.fail(error);
-  cell.ops.fault(error, messageFault("load", cell.actor.kind.behaviour, job.message));
-  job.fail(failActor(cell, faults.failed(cell.id, "its first state could not be made", error)));
 }
 
 // ── stop ────────────────────────────────────────────────────────────────────
@@ -94,12 +86,8 @@ export function stop(cell: Cell, job: Job, reason: string, ancestors: Ancestors)
   const task: Task = {
     run: () => {
       if (actor.seq === 0) job.fail(faults.noActor(id));
-      else if (actor.ended) {
-        const hasFailed = actor.status === "failed";
-        actor.forgive();
-        if (hasFailed) publishNow(cell);
-        job.done(OK_NULL);
-      } else cell.conclude(job, actor, false, { stop: reason }, ancestors);
+      else if (actor.status === "stopped") job.done(OK_NULL);
+      else cell.conclude(job, actor, false, { stop: reason }, ancestors);
     },
     abandon: (error) => job.fail(error),
   };

@@ -21,7 +21,6 @@ import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { cutEverywhere, played, replyOf, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
-import { LONGEST_MS } from "./sdk.ts";
 import { deferredReplyKey } from "./turn-writes.ts";
 
 const ID = "golden/some%20one";
@@ -444,29 +443,14 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.equal(heard.length, 2);
     },
   },
-  "a beginning that fails, and is forgiven": {
-    kinds: [tally({ idleMs: 1_000 })],
-    async play(world) {
-      const replies = await calls(world, [
+  "a start that throws": {
+    kinds: [tally()],
+    play: (world) =>
+      calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
-      ]);
-      await world.pass(1_000);
-      return [...replies, ...(await calls(world, [["add", null]]))];
-    },
-    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
-  },
-  "a beginning that fails, of a kind whose actors are never dropped": {
-    kinds: [tally({ idleMs: Infinity })],
-    async play(world) {
-      const replies = await calls(world, [
-        ["add", null, { start: { explode: true } }],
-        ["add", null],
-      ]);
-      await world.pass(LONGEST_MS);
-      return [...replies, ...(await calls(world, [["add", null]]))];
-    },
-    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+      ]),
+    check: (_, replies) => assert.deepEqual(replies, ["CRASHED", "1"]),
   },
   "a wake that fails its actor goes on when that is restarted, and has three attempts again": {
     kinds: [tally({ restart: { max: 1, withinMs: 1_000_000 } })],
@@ -507,19 +491,17 @@ const STORIES: Readonly<Record<string, CheckedStory>> = {
       assert.equal(world.timers, 1, "a restart repeats no timer that is on its way");
     },
   },
-  "a next life whose beginning fails, and is forgiven": {
-    kinds: [tally({ idleMs: 1_000 })],
+  "a next life whose start throws": {
+    kinds: [tally()],
     async play(world) {
       await calls(world, [["add", null]]);
       await world.stop(TALLY, "enough");
-      const replies = await calls(world, [
+      return calls(world, [
         ["add", null, { start: { explode: true } }],
         ["add", null],
       ]);
-      await world.pass(1_000);
-      return [...replies, ...(await calls(world, [["add", null]]))];
     },
-    check: (_, replies) => assert.deepEqual(replies, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+    check: (_, replies) => assert.deepEqual(replies, ["CRASHED", "1"]),
   },
   "expiry, postponed by reads and by messages that crash it": {
     kinds: [tally({ expireMs: 1_000 })],

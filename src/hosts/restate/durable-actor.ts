@@ -52,7 +52,7 @@ import {
   type StoredReply,
 } from "./stored-actor.ts";
 import { faultOf, type Failed, forCaller, type Guarded, type Outcome, valueIn } from "./outcome.ts";
-import { startFrom, InitialStateFailed, turnStart, type TurnStart } from "./turn-writes.ts";
+import { startFrom, turnStart, type TurnStart } from "./turn-writes.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
 /** The result of a message, and whether the commit contains the reply to a sender that used `replyAs`. */
@@ -122,11 +122,7 @@ export class DurableActor {
       if (isPastDeadline) throw faults.deadline(message.to, false, false);
       return turnStart(this.kind, message, stored, health.why);
     });
-    if (hasOwn(started, "fault")) {
-      if (!isStarted(stored) && started.fault.code === "ACTOR_FAILED" && health.why === undefined)
-        this.#failStart(context, message.to, stored);
-      return this.#failed(context, message, loaded, started);
-    }
+    if (hasOwn(started, "fault")) return this.#failed(context, message, loaded, started);
     const start = started.value;
     const { base } = start;
     let effect: Turn<unknown> | Work<unknown>;
@@ -226,8 +222,7 @@ export class DurableActor {
     const parent = above.at(-1);
     // It was a child of this parent in an earlier life, and may have another parent now, or none.
     if (parent !== undefined && stored.row.parent !== parent) return { reply: OK_NULL };
-    // A next life whose first state could not be made does not exist.
-    if (stored.row.status === "stopped") return this.restart(context, {}, message.to);
+    if (stored.row.status === "stopped") return { reply: OK_NULL };
     const options: TurnOptions = { key: undefined, wake: undefined, isSent: false };
     const parentKnows = stored.row.parent !== undefined && above.includes(stored.row.parent);
     const lastMessageAt = await lastMessageOf(context, stored);
@@ -250,19 +245,19 @@ export class DurableActor {
   }
 
   /** Forgets crashes and failures, but leaves the state. On behalf of a parent, only for a child that has failed. */
-  async restart(context: DurableContext, { ifUnborn, by }: RestartInput, id: Message["to"]): Promise<Outcome> {
+  async restart(context: DurableContext, { by }: RestartInput, id: Message["to"]): Promise<Outcome> {
     const stored = readStoredActor(await uncancellable(() => context.get(ACTOR_KEY)));
     const { why } = await uncancellable(() => healthOf(context, stored));
     if (by !== undefined && (stored?.row.parent !== by || why === undefined)) return { reply: OK_NULL };
-    if (stored === undefined && why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
+    if (stored === undefined && why === undefined) return { fault: faultOf(faults.noActor(id)) };
     if (!isStarted(stored)) context.clear(HEALTH_KEY);
-    else if (ifUnborn !== true && stored?.health !== undefined) {
+    else if (stored?.health !== undefined) {
       const { health: _, ...rest } = stored;
       context.set(ACTOR_KEY, storedActorText(rest));
     }
     if (stored === undefined) return { reply: OK_NULL };
     const change = { seq: stored.seq, head: stored.head, status: stored.row.status };
-    if (ifUnborn !== true && why !== undefined) {
+    if (why !== undefined) {
       this.#host.hint({ id, ...change });
       const { life, wakes } = stored.row;
       const late = new Set(stored.health?.late);
@@ -377,10 +372,6 @@ export class DurableActor {
         return { fault: faultOf(error, this.#thrown(error.cause, message)) };
       }
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
-      if (error instanceof InitialStateFailed) {
-        this.#host.fault(error.cause, { where: "load", message });
-        return { fault: faultOf(faults.failed(message.to, INITIAL_STATE_FAILED, error.cause), this.#thrown(error.cause, message)) };
-      }
       return this.#crashed(message, loaded, where, error);
     }
   }
@@ -396,15 +387,6 @@ export class DurableActor {
 
   #thrown(error: unknown, message: Message): string | undefined {
     return thrownText(error, this.kind.behaviour.redact !== undefined && this.kind.behaviour.redact(message) !== message.args);
-  }
-
-  /** An actor whose initial state throws is failed for a while. */
-  #failStart(context: DurableContext, id: Message["to"], stored: StoredActor | undefined): void {
-    context.set(HEALTH_KEY, JSON.stringify({ times: [], why: INITIAL_STATE_FAILED }));
-    // A client that invents keys whose initial state throws must not fill the disk.
-    const input: RestartInput = { ifUnborn: true };
-    context.send(this.#host.names.actor(id, "restart"), input, this.kind.plain.policy.idleMs);
-    if (stored !== undefined) this.#host.hint({ id, seq: stored.seq, head: stored.head, status: "failed" });
   }
 
   /** A message that leaves no event is one all the same. */
@@ -467,8 +449,6 @@ function keepForRestart(context: DurableContext, stored: StoredActor, health: He
   const more = failed === 0 ? {} : { failures: { ...failures, [name]: failed } };
   context.set(ACTOR_KEY, storedActorText({ ...stored, health: { ...health, late: [...late, name], ...more } }));
 }
-
-const INITIAL_STATE_FAILED = "its first state could not be made";
 
 /** When the last message arrived, including one that left no event. */
 async function lastMessageOf(context: DurableContext, { row }: StoredActor): Promise<number> {

@@ -44,17 +44,15 @@ export interface ExpireInput {
   readonly life: string;
 }
 
-/** `ifUnborn`: forgets a failed start, and only that. */
 export interface RestartInput {
-  readonly ifUnborn?: boolean;
   /** The parent on whose behalf it is. Absent: an operator's. */
   readonly by?: ActorId;
 }
 
 export function isRestartInput(value: unknown): value is RestartInput {
   if (!isObject(value)) return false;
-  const { ifUnborn, by } = value;
-  return (ifUnborn === undefined || typeof ifUnborn === "boolean") && (by === undefined || isAddress(by));
+  const { by } = value;
+  return by === undefined || isAddress(by);
 }
 
 export function isMessage(value: unknown): value is Message {

@@ -16,7 +16,7 @@ import { isObject } from "./handler-inputs.ts";
 export const ACTOR_KEY = "actor";
 /** Set while work runs: the invocation to cancel. */
 export const WORK_KEY = "work";
-/** Why an actor that has not started, or has stopped, has failed: its initial state could not be made. */
+/** Why an actor that has not started, or has stopped, may not: it is being imported. */
 export const HEALTH_KEY = "health";
 /** When an actor that expires got its last message, if that left no event. */
 export const SEEN_KEY = "seen";

@@ -15,7 +15,7 @@ import {
   type Plan,
   wakeNameIn,
 } from "../../core/chain/internal.ts";
-import type { ActorId, EngineError, Message, SetWake } from "../../core/contract/index.ts";
+import type { ActorId, Message, SetWake } from "../../core/contract/index.ts";
 import { getOwn } from "../../core/contract/internal.ts";
 import {
   type StoredActor,
@@ -42,12 +42,7 @@ export interface TurnStart {
   readonly stale: boolean;
 }
 
-/** The initial state could not be made: the actor has failed. */
-export class InitialStateFailed extends Error {
-  override readonly name = "InitialStateFailed";
-}
-
-/** Throws an `EngineError` if the actor does not accept the message, `InitialStateFailed` if `initial` throws. */
+/** Throws an `EngineError` if the actor does not accept the message, or what `initial` throws. */
 export function turnStart(kind: Kind, message: Message, stored: StoredActor | undefined, why: string | undefined): TurnStart {
   const { to } = message;
   const ended = stored?.row.status === "stopped";
@@ -59,12 +54,7 @@ export function turnStart(kind: Kind, message: Message, stored: StoredActor | un
   }
   if (!mayStart(kind, message)) throw stored === undefined ? faults.noActor(to) : faults.stopped(to);
   const before = stored === undefined ? undefined : { uid: stored.row.uid, ...(stored.row.muted && { muted: true as const }) };
-  try {
-    return { base: begin(kind, to, message, before), born: true, stored, stale: false };
-  } catch (error) {
-    if (isEngineError(error)) throw error;
-    throw new InitialStateFailed("Its first state could not be made.", { cause: error });
-  }
+  return { base: begin(kind, to, message, before), born: true, stored, stale: false };
 }
 
 /** For the engine's own turns. `strict` throws if the state cannot be migrated. */
@@ -82,8 +72,6 @@ export function startFrom(kind: Kind, id: ActorId, stored: StoredActor, strict: 
   };
   return { base, born: false, stored, stale };
 }
-
-const isEngineError = (error: unknown): error is EngineError => error instanceof Error && error.name === "EngineError";
 
 /** What a turn writes, ready to be set and sent: from here on nothing throws. */
 export interface TurnWrites {

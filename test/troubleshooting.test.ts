@@ -13,7 +13,7 @@ const sources = globSync(["src/**/*.ts", "bin/*.js"], { cwd: root, exclude: ["**
   .map((file) => read(file).replaceAll(/["`] \+\s+["`]/g, ""))
   .join("\n");
 
-/** Messages of Node, SQLite, clients and model APIs. */
+/** Messages of Node, SQLite, TypeScript, clients and model APIs. */
 const OTHERS = [
   "Cannot find module",
   "Cannot find package",
@@ -22,6 +22,7 @@ const OTHERS = [
   "MCP error",
   "Unexpected token",
   "database is locked",
+  "implicitly has type",
   "input_schema does not support",
   "spawn",
   "strip-only mode",

@@ -182,6 +182,22 @@ describe("subscribed to theater://actors", () => {
     assert.equal(fixture.clock.pending, 0);
   });
 
+  test("C8 a start and an end notify once each, also when the list is polled afterwards", async () => {
+    await using fixture = faceFixture();
+    fixture.stage.add("counter");
+    const subscriber = subscribe(fixture, "resources/actors", {});
+    await settle();
+    const { id } = await fixture.stage.start({ manifest: "m" });
+    await fixture.clock.advance(1_000);
+    assert.equal(subscriber.notifications(), 1);
+    fixture.stage.pause(id, "it trapped");
+    await fixture.clock.advance(1_000);
+    assert.equal(subscriber.notifications(), 1);
+    await fixture.call("stop_actor", { actor_id: id });
+    await fixture.clock.advance(1_000);
+    assert.equal(subscriber.notifications(), 1);
+  });
+
   test("C8 a thousand changes cost a bounded number of polls", async () => {
     await using fixture = faceFixture();
     const id = fixture.stage.add("counter");

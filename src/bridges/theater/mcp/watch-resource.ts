@@ -1,7 +1,7 @@
 // Owns: when a resource's content may have changed. Does not own: the hints (change-hints.ts).
 import type { Clock, JsonObject, Viewer } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
-import { type Stage, type StageChange, UUID } from "../stage.ts";
+import { type Stage, type StageActor, type StageChange, UUID } from "../stage.ts";
 import { ACTOR_RESOURCE } from "./actor-listing.ts";
 import type { ChangeHints } from "./change-hints.ts";
 import type { ToolContext } from "./tool.ts";
@@ -233,12 +233,28 @@ class StateWatch {
 }
 
 function watchActors({ stage, hints, limits, polls }: ToolContext & { readonly polls: ChangePolls }, onChange: () => void): () => void {
+  // As far as they have been reported, so that a poll does not report a start or an end again.
+  let reported: Map<string, StageActor["status"]> | undefined;
+  let version = 0;
   const undo = [
-    hints.forAll(({ what }) => what !== "changed" && onChange()),
+    hints.forAll(({ actor, what }) => {
+      if (what === "changed") return;
+      if (what === "began") reported?.set(actor, "RUNNING");
+      else reported?.delete(actor);
+      onChange();
+    }),
     // No hint reports that a status changed.
-    polls.add(async () => (await stage.list(limits.listed)).map(({ id, status }) => `${id} ${status}`).join(" "), onChange),
+    polls.add(async () => {
+      const listed = new Map((await stage.list(limits.listed)).map(({ id, status }) => [id, status]));
+      if (reported !== undefined && !isSame(reported, listed)) version += 1;
+      reported = listed;
+      return String(version);
+    }, onChange),
   ];
   return () => {
     for (const one of undo) one();
   };
 }
+
+const isSame = <K, V>(one: ReadonlyMap<K, V>, other: ReadonlyMap<K, V>): boolean =>
+  one.size === other.size && Array.from(other).every(([key, value]) => one.get(key) === value);

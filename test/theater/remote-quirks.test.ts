@@ -246,6 +246,22 @@ describe("a stage over Theater servers of several years", () => {
     undo();
   });
 
+  test("the events of one call are one change", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const actor = mock.actors.make(manifest, null);
+    assert.ok(actor !== undefined);
+    let changes = 0;
+    const undo = stage.watch(({ what }) => (changes += Number(what === "changed")));
+    await until("it is followed", () => actor.followers.size === 1);
+    const before = (await stage.events(actor.id, { limit: 100 })).length;
+    actor.send([1]);
+    await until("the change is noticed", () => changes > 0);
+    assert.ok((await stage.events(actor.id, { limit: 100 })).length > before + 1);
+    assert.equal(changes, 1);
+    undo();
+  });
+
   test("no more channels than may be", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port, limits: { channels: 1 } });

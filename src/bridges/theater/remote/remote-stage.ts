@@ -69,6 +69,8 @@ class RemoteStage implements Stage, Closable {
   readonly #events: RemoteEvents;
   /** Of the prioritized actors. */
   readonly #activities = new Map<string, Activity>();
+  /** Of which an event has come that is not reported yet. */
+  readonly #changed = new Set<string>();
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -79,7 +81,7 @@ class RemoteStage implements Stage, Closable {
     this.#followers = new EventFollowers(settings, this.#dialer, {
       event: (actor, event) => {
         this.#chains.append(actor, event);
-        this.#poller.notify({ actor, what: "changed" });
+        this.#notifySoon(actor);
       },
       subscribed: (actor) => void this.#activities.get(actor)?.check(),
     });
@@ -245,9 +247,22 @@ class RemoteStage implements Stage, Closable {
   #onChange(change: StageChange): void {
     if (change.what === "ended") {
       this.#followers.drop(change.actor);
+      // Its end is the last that is reported of it.
+      this.#changed.delete(change.actor);
       this.#channels.endAllOf(change.actor);
     }
     this.#poller.notify(change);
+  }
+
+  /** One call leaves several events, which arrive together. A hint for each would count as a change that was changed back. */
+  #notifySoon(actor: string): void {
+    if (this.#changed.size === 0)
+      setImmediate(() => {
+        const changed = Array.from(this.#changed);
+        this.#changed.clear();
+        for (const one of changed) this.#poller.notify({ actor: one, what: "changed" });
+      });
+    this.#changed.add(actor);
   }
 
   async #request(idOrName: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {

@@ -81,6 +81,12 @@ describe("POST /packets", () => {
     ]);
   });
 
+  it("is found with a slash at the end and with repeated slashes", async () => {
+    await using server = await serve();
+    for (const url of [`${server.url}/`, server.url.replace("/packets", "//packets")])
+      assert.equal((await send(url, packet("a"), LINES)).status, 200, url);
+  });
+
   it("refuses other media types, paths and sizes, requests without a token, and foreign origins #packet.doors.rules", async () => {
     await using server = await serve({ lines: 3 }, { auth: await auth(), limits: { bodyBytes: 1_000 } });
     const token = { authorization: `Bearer ${KEY}` };

@@ -12,7 +12,7 @@ import {
   type OptionTable,
   type SocketMount,
 } from "../../core/contract/index.ts";
-import { counted, TEXT } from "../../core/contract/internal.ts";
+import { counted, normalizedPath, TEXT } from "../../core/contract/internal.ts";
 import { type PacketConnectionOptions, InFlightPackets, packetConnection } from "./connection.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { errorIn, PACKET_PROTOCOL, type PacketErrorType } from "./packet.ts";
@@ -79,7 +79,7 @@ function httpMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions =
     path,
     verbs: schemaText === undefined ? ["POST"] : ["GET", "POST"],
     handle(request) {
-      if (request.path !== path) return refused(404, `There is nothing at this path: packets are at ${path}.`);
+      if (normalizedPath(request.path) !== path) return refused(404, `There is nothing at this path: packets are at ${path}.`);
       if (request.verb === "GET") return { status: 200, body: schemaText ?? "" };
       const { body = new Uint8Array() } = request;
       const type = mediaType(request.header("content-type"));

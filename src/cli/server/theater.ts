@@ -21,7 +21,7 @@ import {
   type MountRequest,
   systemClock,
 } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
+import { normalizedPath, omitUndefined } from "../../core/contract/internal.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../../core/store/index.ts";
 import { sessionHooks, storeHooks } from "../../core/store/log-hooks.ts";
 import { createGateway, refusal } from "../../mcp/gateway/index.ts";
@@ -153,7 +153,7 @@ export class Theater implements AsyncDisposable {
       path: PATH,
       verbs: ["GET", "POST", "DELETE"],
       handle: (request: MountRequest) => {
-        if (request.path !== PATH) return refusal("PATH", `There is nothing at this path: Theater is at ${PATH}.`);
+        if (normalizedPath(request.path) !== PATH) return refusal("PATH", `There is nothing at this path: Theater is at ${PATH}.`);
         if (scope === undefined || request.caller.scopes.includes(scope)) return face.gateway.exchange(request);
         return refusal("SCOPE", `Theater is for operators: this needs a token with the scope ${scope}.`);
       },

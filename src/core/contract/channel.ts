@@ -96,6 +96,12 @@ export interface MountRequest extends Exchange {
   lines(): Channel;
 }
 
+/** The path without a trailing slash and repeated slashes, which clients and proxies add. */
+export function normalizedPath(path: string): string {
+  const single = path.replaceAll(/\/{2,}/g, "/");
+  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
+}
+
 /** An HTTP endpoint next to MCP. Host, origin, token, sizes and times are checked before it is called. */
 export interface HttpMount {
   /** `/packets`: this path and everything below it. */

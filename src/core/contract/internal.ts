@@ -51,6 +51,7 @@ export {
   sameClaims,
 } from "./actor.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
+export { normalizedPath } from "./channel.ts";
 export { nextCronTime, tickOfSetBack } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { argumentNames, hasOpenKeyword, namedArguments, namesMember } from "./surface.ts";

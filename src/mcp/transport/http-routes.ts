@@ -1,5 +1,6 @@
 // Owns: which paths there are, and the handler of each. Does not own: the checks before a handler is called (http-core.ts).
 import { type Answer, type Gateway, type HttpMount, TroupeError } from "../../core/contract/index.ts";
+import { normalizedPath } from "../../core/contract/internal.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-core.ts";
 import type { HttpSse } from "./deprecated-sse.ts";
@@ -86,14 +87,8 @@ export function routes(options: RouteOptions): Routes {
     return { prefix: `${endpoint.path}/`, route };
   });
   return {
-    find: (at) => exact.get(at) ?? prefixes.find(({ prefix }) => at.startsWith(prefix))?.route ?? exact.get(normalised(at)),
+    find: (at) => exact.get(at) ?? prefixes.find(({ prefix }) => at.startsWith(prefix))?.route ?? exact.get(normalizedPath(at)),
   };
-}
-
-/** The path without a trailing slash and repeated slashes, which clients and proxies add. */
-function normalised(path: string): string {
-  const single = path.replaceAll(/\/{2,}/g, "/");
-  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
 }
 
 /** The endpoint, its variant, and those of the deprecated transport. */

@@ -137,6 +137,7 @@ describe("WebSocket", () => {
     assert.equal(await status(head("GET /else HTTP/1.1", ...HANDSHAKE)), "404");
     assert.equal(await status(head("GET /socket/below HTTP/1.1", ...HANDSHAKE)), "404");
     assert.equal(await status(head("GET /socket HTTP/1.1", ...HANDSHAKE, "content-length: 2") + "{}"), "404");
+    for (const path of ["/socket/", "//socket"]) assert.equal(await status(head(`GET ${path} HTTP/1.1`, ...HANDSHAKE)), "101", path);
     assert.equal(await status(head("GET /healthz HTTP/1.1", "host: 127.0.0.1", "connection: upgrade", "upgrade: h2c")), "200");
     assert.equal(await status(handshake()), "101");
     const gateway = fakeGateway();

@@ -15,7 +15,7 @@ import type { UploadBudget } from "./budgets.ts";
 import { CLOSING, type HttpCore, TOO_MANY_STREAMS } from "./http-core.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { hasOwn, normalizedPath } from "../../core/contract/internal.ts";
 
 /** The most fragments of one message: each costs memory in addition to its bytes. */
 const FRAGMENTS = 1_024;
@@ -38,6 +38,8 @@ interface UpgradeRequest {
   readonly head: Buffer;
   readonly mount: SocketMount;
 }
+
+const mountPathOf = (url = ""): string => normalizedPath(pathOf(url));
 
 /**
  * Checks each upgrade like any other HTTP request: head, version, token, number of streams, in this order. A refused client gets an
@@ -65,12 +67,12 @@ export class WebSocketEndpoints {
 
   /** True if the request is an upgrade at a WebSocket's path, without a body, which would be read as frames. */
   wants({ headers, method, url = "" }: IncomingMessage): boolean {
-    if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket" || !this.#mounts.has(pathOf(url))) return false;
+    if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket" || !this.#mounts.has(mountPathOf(url))) return false;
     return headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
   }
 
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const mount = this.#mounts.get(pathOf(request.url ?? ""))?.mount;
+    const mount = this.#mounts.get(mountPathOf(request.url))?.mount;
     if (!(socket instanceof Socket) || mount === undefined) {
       socket.destroy();
       return;

@@ -133,7 +133,7 @@ export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: Guar
   const bound = hostName(host.includes(":") ? `[${host}]` : host);
   const local = isLoopback(host);
   const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));
-  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/(?<!\/)\/$/, "")));
+  const origins = new Set(allowedOrigins.map(asSent));
   if (resource !== undefined && URL.canParse(resource)) hosts.add(new URL(resource).hostname);
 
   const knows = (value: string): boolean => {
@@ -175,6 +175,12 @@ export const HOSTS: OptionRule = [
 
 // RFC 6454, 6.2: any scheme. Not `null`, which pages of every site can have, and no patterns, which would match nothing.
 const ORIGIN = /^(?:https?:\/\/[^/?#@*\s]+|(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]*)\/?$/i;
+
+/** As browsers send it: in lower case, without a slash at the end and the scheme's own port (RFC 6454, 6.2). */
+function asSent(origin: string): string {
+  const lower = origin.toLowerCase();
+  return /^https?:/.test(lower) && URL.canParse(lower) ? new URL(lower).origin : lower.replace(/(?<!\/)\/$/, "");
+}
 
 /** The rule for `allowedOrigins`. */
 export const ORIGINS: OptionRule = [

@@ -203,6 +203,9 @@ describe("HTTP", () => {
       const answer = await send(server.url, { headers: { ...JSON_HEADERS, origin } });
       assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [200, origin]);
     }
+    await using written = await serve({}, { allowedOrigins: ["HTTPS://App.example:443/", "http://[0:0::1]:80", "https://bücher.example"] });
+    for (const origin of ["https://app.example", "http://[::1]", "https://xn--bcher-kva.example"])
+      assert.equal((await send(written.url, { headers: { ...JSON_HEADERS, origin } })).status, 200, origin);
     for (const origin of ["chrome-extension://other", "tauri://localhost.evil", "tauri://localhost:1", "x://localhost", "null"])
       assert.equal((await send(server.url, { headers: { ...JSON_HEADERS, origin } })).status, 403, origin);
     for (const origin of ["null", "chrome-extension://*", "https://*.example", "https://", "tauri:", "a b://c", "1a://c", "tauri://a/b"])

@@ -4,6 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -18,6 +19,7 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { counted, omitUndefined } from "../core/contract/internal.ts";
+import { recordOf } from "../core/store/lock.ts";
 import { createFile, replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
 import { CommandError, EXIT, notFound } from "./command-error.ts";
 import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
@@ -41,6 +43,25 @@ const texts = (value: unknown): readonly string[] | undefined =>
 
 /** 0 if there is none. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+const SCHEMA_VERSION_AT = 60;
+
+/**
+ * True if the store has no tables. A young store's are in its log alone, so a copy without the log is an empty database. A killed server's
+ * record says that its log is missing, which is reported otherwise (core/store/log-loss.ts).
+ */
+const isWithoutActors = (path: string): boolean => {
+  if (sizeOf(path) === 0) return true;
+  if (sizeOf(`${path}-wal`) > 0 || existsSync(recordOf(path))) return false;
+  const version = Buffer.alloc(4, 1);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, version, 0, version.length, SCHEMA_VERSION_AT);
+  } finally {
+    closeSync(file);
+  }
+  return version.readUInt32BE() === 0;
+};
 
 const notADirectory = (path: string): CommandError =>
   new CommandError(
@@ -113,10 +134,10 @@ export class DataDirectory {
    * would delete the log next to it.
    */
   refuseMissingStore(): void {
-    if (this.readNote() === undefined || sizeOf(this.actors) > 0) return;
+    if (this.readNote() === undefined || !isWithoutActors(this.actors)) return;
     throw new StoreError(
       "STORE_CORRUPT",
-      `A server has kept actors in ${this.path}, and ${basename(this.actors)} has gone or is empty. Restore it from a copy; to begin anew, remove server.json, too.`,
+      `A server has kept actors in ${this.path}, and ${basename(this.actors)} has gone or is empty. Restore it from a copy, with the troupe.db-wal of that copy; to begin anew, remove server.json, too.`,
     );
   }
 

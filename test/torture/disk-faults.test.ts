@@ -1,7 +1,19 @@
 /** A full disk, read-only directories, failing syncs and damaged files are reported, and never yield wrong data. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -259,6 +271,14 @@ test("a store that is missing or empty in a used directory is not recreated, and
       assert.equal((await troupe(...command, "--data", server.data)).code, 5, command[0]);
   }
   writeFileSync(store, whole);
+  // A copy without the log: all that a young store has is there.
+  const copy = join(place.path, "copy");
+  mkdirSync(copy);
+  for (const name of ["troupe.db", "server.json"]) copyFileSync(join(server.data, name), join(copy, name));
+  for (const command of [["verify"], ["serve", COUNTER, "--http", "0"]]) {
+    const { code, stderr } = await troupe(...command, "--data", copy);
+    assert.deepEqual([code, /gone or is empty. Restore it from a copy, with the troupe.db-wal/.test(stderr)], [5, true], stderr);
+  }
   await server.start();
   assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
 });

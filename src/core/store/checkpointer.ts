@@ -212,8 +212,8 @@ export class SyncRecord {
   /** The record at `path`. "none": it has no line about a log, as older versions wrote it; "damaged": it cannot be trusted. */
   static read(path: string): SyncedLog | "none" | "damaged" {
     if (!existsSync(path)) return "none";
-    const line = readFileSync(path, "latin1").split("\n")[1] ?? "";
-    if (line === "") return "none";
+    const [pid = "", line = ""] = readFileSync(path, "latin1").split("\n");
+    if (line === "") return /^\d* *$/.test(pid) ? "none" : "damaged";
     const [, salt1, salt2, frames, copied, sum] = LINE.exec(line) ?? [];
     if (sum === undefined || hex(crc32(line.slice(0, 39))) !== sum) return "damaged";
     return { salts: [fromHex(salt1), fromHex(salt2)], frames: fromHex(frames), copied: fromHex(copied) };

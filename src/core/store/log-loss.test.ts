@@ -145,7 +145,7 @@ describe("the log of a killed server", () => {
   test("C2 is reported where the record was damaged, too", async () => {
     const record = join(trial, "troupe.db.pid");
     const bytes = readFileSync(join(killed, "troupe.db.pid"));
-    for (const damage of [bytes.subarray(0, 40), Buffer.from(bytes).fill("x", 25, 26)])
+    for (const damage of [bytes.subarray(0, 40), Buffer.from(bytes).fill("x", 25, 26), Buffer.from(bytes).fill("x")])
       for (const harm of [() => truncateSync(log, 20_000), () => rmSync(log)]) {
         const { losses, seq } = await harmed(() => {
           writeFileSync(record, damage);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nonNegative, parseUtcTime } from "./option-parsers.ts";
+import { nonNegative, parseJson, parseUtcTime } from "./option-parsers.ts";
 
 test("days and times are in UTC, and days that the calendar lacks are invalid", () => {
   assert.equal(parseUtcTime("2028-02-29"), Date.UTC(2028, 1, 29));
@@ -13,4 +13,13 @@ test("days and times are in UTC, and days that the calendar lacks are invalid", 
 test("an empty text is no number, so an unset variable turns no limit off", () => {
   assert.deepEqual(["0", "2.5", "200"].map(nonNegative), [0, 2.5, 200]);
   for (const none of ["", " ", "\t", "-1", "x", "Infinity"]) assert.throws(() => nonNegative(none), /a number of 0 or more/, none);
+});
+
+test("JSON of the command line is refused if reading it would round an integer", () => {
+  for (const text of ['{"n":9007199254740993}', "[1,-12345678901234567890.0]"])
+    assert.throws(() => parseJson(text, "--patch", "{}"), {
+      message: /^--patch cannot be taken: -?\d+ is an integer that no double holds/,
+    });
+  // As a state is printed.
+  for (const value of [9_007_199_254_740_991, 2 ** 60, 1e22, 0.1]) assert.equal(parseJson(JSON.stringify(value), "--patch", "{}"), value);
 });

@@ -1,7 +1,7 @@
 // Owns: parsers of option values and arguments. Does not own: which command has which option.
 import { InvalidArgumentError } from "commander";
 import type { Json, JsonObject } from "../core/contract/index.ts";
-import { isScope, messageOf, tryParseJson } from "../core/contract/internal.ts";
+import { isScope, messageOf, roundingIssue, tryParseJson } from "../core/contract/internal.ts";
 import { usage } from "./command-error.ts";
 
 export interface HostPort {
@@ -43,13 +43,20 @@ export const parseUtcTime = (text: string): number | undefined => {
   return Number.isNaN(time) ? undefined : time;
 };
 
-/** Parses JSON of an argument or a file. Throws a `CommandError`. */
-export const parseJson = (text: string, what: string, example: string): Json => {
+const readJson = (text: string, what: string, example: string): Json => {
   try {
     return JSON.parse(text);
   } catch (error) {
     throw usage(`${what} must be JSON, such as '${example}': ${messageOf(error)}.`);
   }
+};
+
+/** Parses JSON of an argument or a file. Throws a `CommandError`, also for an integer that reading would round. */
+export const parseJson = (text: string, what: string, example: string): Json => {
+  const value = readJson(text, what, example);
+  const rounded = roundingIssue(text);
+  if (rounded !== undefined) throw usage(`${what} cannot be taken: ${rounded}`);
+  return value;
 };
 
 export const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];

@@ -134,7 +134,7 @@ const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (targe
 
 const unwritable = (error: unknown, file: string): unknown => {
   const code = systemCode(error);
-  if (error instanceof StoreError || code === undefined) return error;
+  if (error instanceof StoreError || error instanceof CommandError || code === undefined) return error;
   if (code === "ENOSPC" || code === "EDQUOT")
     return new StoreError("STORE_FULL", `There is no space left for ${file}. Free some, or name a file ending in .gz.`, { cause: error });
   return usage(`${file} cannot be written: ${whyUnwritable(error)}.`);

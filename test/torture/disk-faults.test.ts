@@ -410,3 +410,18 @@ test("a truncated key is replaced, which is logged", async () => {
   assert.deepEqual(server.log, []);
   assert.deepEqual(readFileSync(key), after);
 });
+
+test("a server that cannot write its note, as on a full disk, starts and serves", async () => {
+  using place = folder();
+  const server = new RestartableServer([COUNTER], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  const client = lightClient("modern", undefined);
+  await callTool(client, await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
+  await server.kill();
+  mkdirSync(join(server.data, "server.json.new"));
+  await server.start();
+  const got = await callTool(client, await server.url, "get", {}, { id: "get", trace: "" });
+  assert.equal("text" in got && got.text, "7");
+  assert.match(server.log.join("\n"), /note-not-written/u);
+});

@@ -3,6 +3,7 @@ import type { Behaviour, Engine, Json, JsonObject, SessionStore, Store, StreamSt
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { DataDirectory } from "../data-directory.ts";
+import { whyUnwritable } from "../files.ts";
 import { indexesOf, type LoadedModules, type LoadedModule } from "../load-modules.ts";
 import { faultFields, toLog, thrownBy } from "../log.ts";
 import { openWhenUnlocked } from "../open-store.ts";
@@ -92,7 +93,12 @@ export class LocalBackend implements Backend {
     if (this.#disk === undefined) return [];
     const { directory, store } = this.#disk;
     const kinds = parts.flatMap((part) => part.kinds.map(({ kind }) => kind));
-    directory.writeNote({ pid: process.pid, modules: files, kinds });
+    try {
+      directory.writeNote({ pid: process.pid, modules: files, kinds });
+    } catch (error) {
+      // On a full disk, what reads is still served; only commands miss the note.
+      this.#options.log("warn", "note-not-written", { path: directory.path, why: whyUnwritable(error) });
+    }
     try {
       return await unservedKinds(store, new Set(kinds));
     } catch (error) {

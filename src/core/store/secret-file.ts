@@ -15,6 +15,10 @@ const create = (path: string, content: string | Uint8Array): void => {
     const bytes = Buffer.from(content);
     for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
     fsyncSync(file);
+  } catch (error) {
+    // What a full disk left of it.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

@@ -19,7 +19,6 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { counted, omitUndefined } from "../core/contract/internal.ts";
-import { recordOf } from "../core/store/lock.ts";
 import { createFile, replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
 import { CommandError, EXIT, notFound } from "./command-error.ts";
 import { makeDirectory, systemCode, whyUnreadable, whyUnwritable } from "./files.ts";
@@ -52,7 +51,7 @@ const SCHEMA_VERSION_AT = 60;
  */
 const isWithoutActors = (path: string): boolean => {
   if (sizeOf(path) === 0) return true;
-  if (sizeOf(`${path}-wal`) > 0 || existsSync(recordOf(path))) return false;
+  if (sizeOf(`${path}-wal`) > 0 || existsSync(`${path}.pid`)) return false;
   const version = Buffer.alloc(4, 1);
   const file = openSync(path, "r");
   try {

@@ -16,7 +16,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasBegun, MultiMap, omitUndefined } from "../../core/contract/internal.ts";
+import { hasBegun, MultiMap, omitUndefined, peerKey } from "../../core/contract/internal.ts";
 import { KindActors } from "./kind-capability.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { actorNotFound, actorStateOf, checkedActorId, isLiveFor, isReservedForOther, toJson } from "./visible-actors.ts";
@@ -207,7 +207,8 @@ export class Actors {
   /** The common case, a running actor, needs no lookup before the call. */
   async #call(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
     const { engine } = this.#options;
-    const { signal, key, onProgress, onLog, answers, can, through } = sending;
+    const { viewer, peer, signal, onProgress, onLog, answers, can, through } = sending;
+    const key = sending.key === undefined || viewer.principal !== undefined ? sending.key : peerKey(sending.key, peer);
     // Read the state right after this message: a moment later the actor may have stopped or applied other messages.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);

@@ -232,12 +232,12 @@ async function callTool(
 ): Promise<Reply> {
   try {
     const { payload, actor_id } = payloadOf(capability, tool, args);
-    const { signal, key, onProgress, onLog, answers, can } = options;
+    const { peer, signal, key, onProgress, onLog, answers, can } = options;
     const { result } = await run(capability.id, payload, {
       viewer,
       context: contextOf(viewer, options),
       timeoutMs: toolTimeoutMs,
-      ...omitUndefined({ actor_id, signal, key, onProgress, onLog, answers, can }),
+      ...omitUndefined({ actor_id, peer, signal, key, onProgress, onLog, answers, can }),
     });
     return toolReply(result);
   } catch (error) {

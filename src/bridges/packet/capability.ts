@@ -171,6 +171,8 @@ export interface CapabilityState<S> {
 /** What a run of a capability and a message to an actor have in common. */
 export interface DeliveryOptions {
   readonly viewer: Viewer;
+  /** The caller's address (`CallOptions`). */
+  readonly peer?: string;
   readonly signal?: CancelSignal;
   /** Idempotency key (C4), for actors: a repeated message gets the first reply. */
   readonly key?: string;

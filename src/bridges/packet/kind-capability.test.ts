@@ -4,9 +4,10 @@ import { until } from "troupe/testing";
 import * as z from "zod";
 import counter from "../../../examples/counter/index.ts";
 import { actor, actorId } from "../../core/actor/index.ts";
-import type { JsonObject } from "../../core/contract/index.ts";
+import type { Caller, JsonObject } from "../../core/contract/index.ts";
 import { cast } from "../../mcp/source/index.ts";
 import { type World, as, errorOf, typeOf, world } from "./world.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
 import { capabilityOf } from "./kind-capability.ts";
 
 const byCast = async (on: World, kinds: Parameters<typeof cast>[0]["kinds"], name: string, args: object, who = "ada") => {
@@ -44,6 +45,29 @@ void test("its arguments are checked, and its refusals reported", async () => {
   for (const tool of ["sub", "constructor", ["add"], { toString: 1 }, null, 1])
     assert.equal(typeOf(await on.say("counter", "main", { tool })), "no_handler", JSON.stringify(tool));
   assert.equal(typeOf(await on.say("counter", "main", {})), "no_handler");
+});
+
+void test("C4 keys of packets without a user are scoped to their peers", async () => {
+  const bell = actorCapability("bell", {
+    intent: "Rings",
+    shared: true,
+    initialState: { rung: 0 },
+    messages: { ring: { run: ({ state }) => ({ result: (state.rung += 1) }) } },
+  });
+  await using on = await world([bell, capabilityOf(counter)]);
+  const metadata = { "troupe/callId": "once" };
+  for (const packet of [
+    { capability_id: "bell", actor_id: "hall", metadata },
+    { capability_id: "counter", payload: { tool: "add", by: 1 }, metadata },
+  ]) {
+    const ring = async (caller: Caller) => (await on.send({ type: "actor_message", ...packet }, caller)).payload["result"];
+    const from = (peer: string): Caller => ({ scopes: [], peer });
+    assert.equal(await ring(from("192.0.2.1")), 1, packet.capability_id);
+    assert.equal(await ring(from("192.0.2.2")), 2, "another's call under a key that it guessed");
+    assert.equal(await ring(from("192.0.2.1")), 1, "sent again");
+    assert.deepEqual([await ring({ scopes: [] }), await ring({ scopes: [] })], [3, 4], "callers that cannot be distinguished");
+    assert.deepEqual([await ring({ ...as("ada"), peer: "192.0.2.1" }), await ring({ ...as("ada"), peer: "192.0.2.2" })], [5, 5]);
+  }
 });
 
 void test("a recursive schema in its tools is supported", async () => {

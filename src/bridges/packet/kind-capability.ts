@@ -106,7 +106,7 @@ export class KindActors {
   ): Promise<Replied> {
     const { engine, clock } = this.#options;
     const actor_id = namedId ?? handleIn(does, payload, sending);
-    const { signal, key, onProgress, onLog, answers, can, through, context: { trace_id } = {} } = sending;
+    const { peer, signal, key, onProgress, onLog, answers, can, through, context: { trace_id } = {} } = sending;
     const deadline = clock.now() + timeout_ms;
     const errorContext = { actor_id: actor_id ?? "", timeout_ms };
     try {
@@ -119,7 +119,7 @@ export class KindActors {
         return through === undefined ? engine.call(timed, how) : through(timed);
       };
       const reply = await this.#call(capabilityId, does, actor_id, address, payload, sending.viewer, {
-        ...omitUndefined({ signal, key, onProgress, onLog, answers, can }),
+        ...omitUndefined({ peer, signal, key, onProgress, onLog, answers, can }),
         ...(trace_id === undefined ? {} : { trace: { trace_id } }),
         deliver,
         onReceipt: () => void (after ??= read()),

@@ -124,7 +124,7 @@ export class Session implements PacketSession {
       signal: abort.signal,
       actorOnly: packet.type === "actor_message",
       ...keyIn(packet),
-      ...omitUndefined({ actor_id, actor_options, onProgress: tell && onProgress }),
+      ...omitUndefined({ actor_id, actor_options, peer: caller.peer, onProgress: tell && onProgress }),
       onActor: (id) => void (request.actor_id = id),
     });
   }

@@ -138,7 +138,7 @@ export class Running {
           const ran = await this.#run(
             registeredCapability(this.#host.capabilities, capabilityId),
             payloadCopy(inner),
-            { viewer: options.viewer, context, signal, ...omitUndefined({ through: options.through, actor_id }) },
+            { viewer: options.viewer, context, signal, ...omitUndefined({ through: options.through, actor_id, peer: options.peer }) },
             depth + 1,
           );
           return ran.result;

@@ -265,3 +265,9 @@ export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">):
     else log(level, line, logger);
   };
 }
+
+/**
+ * C4: the key of a call of a caller without a principal or handle. It is scoped to the caller's peer, since others could guess it; a
+ * caller without either has no key.
+ */
+export const peerKey = (key: string, peer: string | undefined): string | undefined => (peer === undefined ? undefined : `${peer} ${key}`);

@@ -94,7 +94,7 @@ export {
   VALUE_LIMITS,
   wellFormed,
 } from "./json.ts";
-export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
+export { InFlightMemoryBudget, isLarge, isLocal, peerKey, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
 export { Listeners, notify, safeCall } from "./listeners.ts";
 export { observers } from "./observer.ts";
 export {

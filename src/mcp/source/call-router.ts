@@ -20,6 +20,7 @@ import {
   invalidMessageReply,
   Lru,
   namedArguments,
+  peerKey,
   ReceiptRecorder,
   withoutId,
 } from "../../core/contract/internal.ts";
@@ -310,14 +311,10 @@ interface CallAttempt {
   readonly linked: Slot | undefined;
 }
 
-/**
- * C4: callers without a principal share no keys, which one could guess of another. They are distinguished by handle, else by
- * peer; a caller without either has no key.
- */
+/** C4: callers without a principal share no keys. They are distinguished by handle, else by peer. */
 function withPeerKey(options: CallOptions, { handleRoot }: PlannedOffer): CallOptions {
-  const { key, peer } = options;
-  if (handleRoot !== undefined) return options;
-  return { ...options, key: peer === undefined ? undefined : `${peer} ${key}` };
+  if (handleRoot !== undefined || options.key === undefined) return options;
+  return { ...options, key: peerKey(options.key, options.peer) };
 }
 
 function retryKey({ viewer, address }: ViewerRoots, self: ActorId, { slot, inner }: Route, key: string): string {

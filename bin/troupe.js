@@ -9,10 +9,15 @@ if (major < 24) {
 }
 // Before anything else is loaded. Text from outside that names `__proto__` then finds no prototype, in any module of this process.
 delete Object.prototype.__proto__;
-// Nor can a slip of author code add a member to all objects, or replace one of these. The prototypes' own members stay writable:
-// frozen, they could not be shadowed by assignment any more, which ordinary code does.
+// Nor can a slip of author code add a member to all objects, or to a function that every value of JSON inherits: with
+// `groups[name] ??= {}`, a caller's `hasOwnProperty` would get that one, whose `call` others use. The prototypes' own members stay
+// writable: frozen, they could not be shadowed by assignment any more, which ordinary code does.
 Object.preventExtensions(Object.prototype);
-for (const constructor of [Object, Array, Function]) Object.freeze(constructor);
+for (const constructor of [Object, Array, Function, String, Number, Boolean]) {
+  Object.freeze(constructor);
+  for (const { value } of Object.values(Object.getOwnPropertyDescriptors(constructor.prototype)))
+    if (typeof value === "function") Object.freeze(value);
+}
 const { enableCompileCache } = process.getBuiltinModule("node:module");
 const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");

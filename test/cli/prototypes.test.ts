@@ -22,6 +22,9 @@ test("a key called __proto__ is data in author code that the troupe command runs
         get: { description: "Gets.", input, view: ({ state, args }) => state.rows[args.row]?.[args.field] ?? null },
         spoil: { description: "Tries to change what objects inherit.", view: () => {
           const tried = [() => { Object.prototype.principal = "ann"; }, () => { Object.keys = () => []; }, () => { Array.isArray = () => true; }];
+          for (const value of [{}, [], "", 0, true])
+            for (const name of ["hasOwnProperty", "toString", "constructor", "slice", "call"])
+              if (value[name] !== undefined) tried.push(() => { value[name]["call"] = "a caller's text"; });
           return tried.map((change) => { try { change(); return "changed"; } catch (error) { return error.name; } });
         } },
         inherited: { description: "What objects inherit.", view: () => Object.getOwnPropertyNames(Object.prototype) },
@@ -38,7 +41,7 @@ test("a key called __proto__ is data in author code that the troupe command runs
     await call("put", { row, field: "__proto__", value: { polluted: true } });
     assert.deepEqual(await call("get", { row, field: "__proto__" }), { ok: { polluted: true } });
   }
-  assert.deepEqual(await call("spoil", {}), { ok: ["TypeError", "TypeError", "TypeError"] });
+  assert.deepEqual(await call("spoil", {}), { ok: Array.from({ length: 3 + 17 }, () => "TypeError") });
   const inherited = await call("inherited", {});
   assert.ok(!JSON.stringify(inherited).includes("__proto__"));
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempDisposableSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -92,4 +92,25 @@ test("migration runs each missing script once, and a failing one changes nothing
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+});
+
+test("a database with a trigger or view that no script made is refused", () => {
+  using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-"));
+  using database = openDatabase(join(directory.path, "a.db"));
+  const trigger = "CREATE TRIGGER counted AFTER INSERT ON thing BEGIN\n  UPDATE thing SET n = n + 1;\nEND";
+  const scripts = [`CREATE TABLE thing(n INTEGER); ${trigger};`];
+  const open = (): void => migrate(database, MINE, scripts);
+  open();
+  open();
+  for (const [type, sql] of [
+    ["trigger", "CREATE TRIGGER more AFTER INSERT ON thing BEGIN DELETE FROM thing; END"],
+    ["trigger", "DROP TRIGGER counted; CREATE TRIGGER counted AFTER INSERT ON thing BEGIN DELETE FROM thing; END"],
+    ["view", "CREATE VIEW more AS SELECT 1"],
+  ] as const) {
+    database.exec(`BEGIN; ${sql}`);
+    migrate(database, MINE, scripts, true);
+    assert.throws(open, { code: "STORE_CORRUPT", message: new RegExp(`has a ${type} that Troupe did not make`, "u") });
+    database.exec("ROLLBACK");
+  }
+  open();
 });

@@ -160,9 +160,20 @@ export function overwriting<T>(database: DatabaseSync, run: () => T): T {
 /** A pragma whose value is a number. */
 export const pragma = (database: DatabaseSync, name: string): number => int(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 
+/** Triggers and views are statements that run within others, and stay in the file: those of somebody else could change what commits write. */
+function refuseForeignCode(database: DatabaseSync, scripts: readonly string[]): void {
+  const found = database.prepare("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')").all();
+  const foreign = found.find(({ sql }) => !scripts.some((script) => script.includes(`${String(sql)};`)));
+  if (foreign !== undefined)
+    throw new StoreError(
+      "STORE_CORRUPT",
+      `This database has a ${String(foreign["type"])} that Troupe did not make, ${JSON.stringify(foreign["name"])}: it would run with what is stored. Restore the file from a copy.`,
+    );
+}
+
 /**
  * Brings a file to the newest of `scripts` in one transaction; one script leads from each schema version to the next. Throws `STORE_NEWER`
- * for a file written by a later Troupe, `STORE_CORRUPT` for another program's database.
+ * for a file written by a later Troupe, `STORE_CORRUPT` for another program's database, or one that holds its code.
  */
 export function migrate(database: DatabaseSync, application: number, scripts: readonly string[], readOnly = false): void {
   const version = pragma(database, "user_version");
@@ -175,6 +186,7 @@ export function migrate(database: DatabaseSync, application: number, scripts: re
       "STORE_NEWER",
       `This store has schema version ${version}, this Troupe knows ${scripts.length}. Use the newer Troupe that wrote it, or a copy made before.`,
     );
+  if (!readOnly) refuseForeignCode(database, scripts);
   if (version === scripts.length) return;
   if (readOnly)
     throw new StoreError(

@@ -62,7 +62,7 @@ import { Indexes } from "./index-maintenance.ts";
 import { DeferredReplies, ForwardedCalls, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
 import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";
-import { Outbox } from "./outbox.ts";
+import { type Arrival, Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
 import { type Health, Queries } from "./queries.ts";
 import { KEY_MS, prune, type Pruned, type Pruning } from "./prune.ts";
@@ -303,9 +303,20 @@ export class LocalEngine implements Engine {
     const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy, this.#cells);
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
+    const arrival = this.#outbox.arrive(message);
+    try {
+      await this.#accept(cell, arrival);
+    } finally {
+      this.#outbox.arrived(arrival);
+    }
+  }
+
+  /** Adds a message from outside to the outbox, once the store has it. */
+  async #accept(cell: Cell, arrival: Arrival): Promise<void> {
+    const { message } = arrival;
     await cell.loaded();
     const { status } = cell.actor;
-    if (status === "not-started" && cell.quiet && !this.#cells.mayStart(message) && !this.#outbox.mayFollow(message))
+    if (status === "not-started" && cell.quiet && !this.#cells.mayStart(message) && !this.#outbox.mayFollow(arrival))
       throw faults.noActor(message.to);
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
@@ -315,12 +326,13 @@ export class LocalEngine implements Engine {
       return this.#outbox.add([message], false);
     }
     try {
-      await this.#outbox.store(message);
+      await store.enqueue(message);
     } catch (error) {
       if (!faults.isCertainlyNotStored(error)) this.#rereadStore();
       const fault = faults.fromStore(error);
       throw (fault.code === "STORE_IO" ? unserialisableError(message.to, message) : undefined) ?? fault;
     }
+    this.#outbox.add([message], true);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {

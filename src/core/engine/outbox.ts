@@ -39,6 +39,13 @@ interface OutboxMessage {
   behind?: (() => void)[];
 }
 
+/** A message from outside that is not in its channel yet. */
+export interface Arrival {
+  readonly message: Message;
+  /** Calls that were made after it. */
+  readonly behind: (() => void)[];
+}
+
 /** The messages of one sender to one receiver. One at a time is being delivered. */
 interface Channel {
   readonly key: string;
@@ -79,8 +86,8 @@ export class Outbox {
   readonly #channels = new Map<string, Channel>();
   /** The stored messages that are in a channel. */
   readonly #held = new Set<string>();
-  /** By channel: messages that are being stored. */
-  readonly #storing = new MultiMap<string, Message>();
+  /** By channel, in the order in which they were sent. */
+  readonly #arriving = new MultiMap<string, Arrival>();
   #heldBytes = 0;
   /** The stored messages that were read and are another engine's. */
   readonly #others = new Set<string>();
@@ -114,16 +121,18 @@ export class Outbox {
     }
   }
 
-  /** Adds a message once the store has it. */
-  async store(message: Message): Promise<void> {
-    const key = channelKey(message.from, message.to);
-    this.#storing.put(key, message);
-    try {
-      await this.#host.store?.enqueue(message);
-    } finally {
-      this.#storing.take(key, message);
-    }
-    this.add([message], true);
+  /** Reserves the place of a message before the calls that are made from now on, until `arrived`. */
+  arrive(message: Message): Arrival {
+    const arrival: Arrival = { message, behind: [] };
+    this.#arriving.put(channelKey(message.from, message.to), arrival);
+    return arrival;
+  }
+
+  /** The message was added, or never will be. */
+  arrived(arrival: Arrival): void {
+    const { message, behind } = arrival;
+    this.#arriving.take(channelKey(message.from, message.to), arrival);
+    for (const act of behind) if (!this.#behindChannel(message, act)) act();
   }
 
   /** Reads messages that only the store has. Throws if retrying will not help: the store's file is damaged. */
@@ -183,11 +192,18 @@ export class Outbox {
 
   /** Nothing is being delivered. */
   get empty(): boolean {
-    return this.#channels.size === 0;
+    return this.#channels.size === 0 && this.#arriving.size === 0;
   }
 
   /** C5: runs `act` once all earlier messages of the same sender to that actor are delivered. False, without running it: there are none. */
-  after({ from, to }: Pick<Message, "from" | "to">, act: () => void): boolean {
+  after(message: Pick<Message, "from" | "to">, act: () => void): boolean {
+    const last = this.#arrivals(message).at(-1);
+    if (last === undefined) return this.#behindChannel(message, act);
+    last.behind.push(act);
+    return true;
+  }
+
+  #behindChannel({ from, to }: Pick<Message, "from" | "to">, act: () => void): boolean {
     if (this.#closed) return false;
     const channel = this.#channels.get(channelKey(from, to));
     const last = channel?.messages.last();
@@ -198,14 +214,21 @@ export class Outbox {
   }
 
   /** How many messages of that sender to that actor are not delivered, and how many calls wait behind them. */
-  waiting({ from, to }: Pick<Message, "from" | "to">): { readonly sends: number; readonly calls: number } {
-    const channel = this.#channels.get(channelKey(from, to));
-    return { sends: channel?.messages.length ?? 0, calls: channel?.behind ?? 0 };
+  waiting(message: Pick<Message, "from" | "to">): { readonly sends: number; readonly calls: number } {
+    const channel = this.#channels.get(channelKey(message.from, message.to));
+    let calls = channel?.behind ?? 0;
+    for (const { behind } of this.#arrivals(message)) calls += behind.length;
+    return { sends: channel?.messages.length ?? 0, calls };
   }
 
   /** Whether an earlier message of that sender to that actor, which may start it, may not have been delivered. */
-  mayFollow(message: Pick<Message, "from" | "to">): boolean {
-    return this.#storeHasMore || this.waiting(message).sends > 0 || this.#storing.has(channelKey(message.from, message.to));
+  mayFollow(arrival: Arrival): boolean {
+    const { message } = arrival;
+    return this.#storeHasMore || this.waiting(message).sends > 0 || this.#arrivals(message)[0] !== arrival;
+  }
+
+  #arrivals({ from, to }: Pick<Message, "from" | "to">): readonly Arrival[] {
+    return this.#arriving.size === 0 ? [] : [...(this.#arriving.get(channelKey(from, to)) ?? [])];
   }
 
   /** Dead letters, those in the store first. `except`: see `Store.letters`. */

@@ -111,7 +111,8 @@ test("a guest that shuts down closes its channels; sending to a stopped other en
   await on.request(a, `say ${toB} leave`);
   await until("its end is closed", async () => textOf(await on.request(a, "heard")) === "closed;");
   await on.engine.stop(c, "enough");
-  assert.match(textOf(await on.request(a, `say ${toC} x`)), /guest\/peer3 has stopped/u);
+  // The end that has stopped closes its channel by a message, which may come first.
+  assert.match(textOf(await on.request(a, `say ${toC} x`)), /guest\/peer3 has stopped|is closed/u);
   assert.deepEqual((await on.state(a)).channels, {});
 });
 

@@ -16,7 +16,7 @@ import {
 } from "../../core/contract/index.ts";
 import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
-import type { StopInput, TurnInput } from "./handler-inputs.ts";
+import type { ExpireInput, StopInput, TurnInput } from "./handler-inputs.ts";
 import { type Ingress, wait, retryPauses, unexpectedAnswer } from "./ingress.ts";
 import { WaitingCallers, type WaitingCallersHost } from "./waiting-callers.ts";
 import type { Names } from "./names.ts";
@@ -199,6 +199,13 @@ export class Calls {
       // It then runs until its time is over.
       this.#host.fault(error, "network", id);
     }
+  }
+
+  /** Settles when all that was sent to the actor before has been applied, since no exclusive handler overtakes it. This one does nothing. */
+  async afterSent(id: ActorId): Promise<void> {
+    const { ingress, names } = this.#host;
+    const noLife: ExpireInput = { life: "" };
+    await ingress.invoke({ ...names.actor(id, "expire"), input: noLife });
   }
 
   async restart(id: ActorId, messageId: string): Promise<void> {

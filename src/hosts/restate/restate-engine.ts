@@ -153,8 +153,8 @@ export class RestateEngine implements Engine {
   async send(outgoing: Outgoing): Promise<void> {
     const message = this.#stamped(outgoing);
     const { to, id: idempotencyKey } = message;
-    const { names, kinds, ingress, queries } = this.#node;
-    if (!kinds.mayStart(message) && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
+    const { names, kinds, ingress } = this.#node;
+    if (!kinds.mayStart(message) && !(await this.#guarded(() => this.#hasBegun(to)))) throw faults.noActor(to);
     const input: TurnInput = { message };
     try {
       // It would end nowhere, not even among the dead letters.
@@ -163,6 +163,14 @@ export class RestateEngine implements Engine {
     } catch (error) {
       throw (error instanceof TypeError ? unserialisableError(to, message) : undefined) ?? error;
     }
+  }
+
+  /** Whether the actor is there, once all that was sent to it before has been applied. */
+  async #hasBegun(id: ActorId): Promise<boolean> {
+    const { queries, calls } = this.#node;
+    if ((await queries.head(id)) !== undefined) return true;
+    await calls.afterSent(id);
+    return (await queries.head(id)) !== undefined;
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { settle, until } from "../simulated-clock.ts";
 import { A, B, type EngineTests, logged, logOf, unstarted } from "./engine-stage.ts";
 import { tallyKind } from "./suite-kinds.ts";
-import { chainOf, say } from "./turn-suite.ts";
+import { chainOf, idIs, say } from "./turn-suite.ts";
 
 export function messageTests(name: string, { it }: EngineTests): void {
   const { describe } = process.getBuiltinModule("node:test");
@@ -98,6 +98,14 @@ export function messageTests(name: string, { it }: EngineTests): void {
 
     it("`send` to an actor that is not there is refused", async ({ engine }) => {
       await assert.rejects(engine.send(unstarted("tally/missing", "add")), { code: "NO_ACTOR" });
+    });
+
+    it("C5 a `send` right after the one that starts its actor is accepted", async ({ engine }) => {
+      for (const key of ["a", "b", "c"]) {
+        await engine.send(say("note", { text: "one" }, { to: idIs("tally", key) }));
+        await engine.send(unstarted(idIs("tally", key), "note", { text: "two" }));
+        await logged(engine, idIs("tally", key), "two");
+      }
     });
 
     for (const [what, more] of [

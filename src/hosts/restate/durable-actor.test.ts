@@ -729,6 +729,14 @@ const slow: Behaviour<Json> = {
 
 const slowly = (world: World, action: string) => world.call({ to: "slow/one", action, args: null, start: null });
 
+void test("work of an actor that starts with it has a past without turns, as in the local engine", async () => {
+  const kind: Behaviour<Json> = {
+    ...slow,
+    receive: () => async (context) => ({ reply: { ok: (await context.past?.turns(4))?.length ?? null } }),
+  };
+  assert.deepEqual(replyOf(await slowly(new World({ kinds: [kind] }), "work")), { ok: 0 });
+});
+
 void test("work past its time is aborted, its result is dropped, and another run of the turn does not run it again", async () => {
   const world = new World({ kinds: [slow], faults: () => ({ cuts: [{ step: 3, place: "kept" }] }) });
   const outcome = await slowly(world, "work");

@@ -332,10 +332,9 @@ export class DurableActor {
     }
   }
 
-  #past({ to }: Message, { base, stored }: TurnStart): Past | undefined {
-    if (stored === undefined) return undefined;
+  #past({ to }: Message, { base, stored }: TurnStart): Past {
     const { life, extra } = base;
-    return pastOf({ kind: this.kind, life, seq: stored.seq, extra, history: (afterSeq) => this.#host.history(to, afterSeq) });
+    return pastOf({ kind: this.kind, life, seq: stored?.seq ?? 0, extra, history: (afterSeq) => this.#host.history(to, afterSeq) });
   }
 
   #plan(

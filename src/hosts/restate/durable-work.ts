@@ -45,7 +45,7 @@ export interface WorkRun {
   readonly node: string | undefined;
   readonly waiting: readonly ActorId[];
   readonly workMs: number;
-  readonly past: Past | undefined;
+  readonly past: Past;
   /** Throws what the commit would throw. It runs before the turn becomes text, which hides what is not JSON. */
   readonly checkPlan: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;

@@ -6,7 +6,6 @@
 import { Worker } from "node:worker_threads";
 import { stateFrom } from "../../core/chain/index.ts";
 import { SqlError, type SqlResult, type SqlView, systemClock, TroupeError } from "../../core/contract/index.ts";
-import { messageOf } from "../../core/contract/internal.ts";
 import { openSqlDatabase } from "../../core/store/sql/index.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
 import { READY, type SqlAnswer, type SqlRequest } from "./protocol.ts";
@@ -30,7 +29,7 @@ function answerTo(request: SqlRequest): SqlAnswer {
     return { ...resultOf(request), again: hasRoom() };
   } catch (error) {
     const code = error instanceof TroupeError ? error.code : "STORE_IO";
-    const message = messageOf(error);
+    const message = error instanceof Error ? error.message : String(error);
     const at = error instanceof SqlError ? error.at : undefined;
     return { error: { code, message, ...(at !== undefined && { at }) }, again: hasRoom() };
   }

@@ -3,7 +3,7 @@
 //
 // C5: a turn's messages are journalled after its state; the server delivers them in order, once. Law 2: an actor's stop is set first,
 // then its children stop, then watchers are notified.
-import { hasParent, type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
+import { type CallKey, deadLetterAnswer, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message, type SetWake } from "../../core/contract/index.ts";
 import { getOwn, hasOwn, isAddress, kindOf, omitUndefined } from "../../core/contract/internal.ts";
@@ -65,8 +65,9 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     host.fault(error, { where: "turn", message });
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
   }
-  const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind);
-  const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
+  // Who took it is looked up for calls from outside alone: what work calls is not repeated through links.
+  const claims = message.from === undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && host.isLinked(kind.name);
+  const claimed = claims && claim !== undefined ? claimKey(kind.name, claim.key) : undefined;
   const entry = plan.born ? directoryEntry(turn) : undefined;
   try {
     const error = (entry && (await enter(turn, entry))) ?? (claimed === undefined ? undefined : await putClaim(turn, claimed));
@@ -101,7 +102,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
   sendTimers(context, host, id, life, timers);
   if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
   for (const { key, until } of plan.remembered) {
-    if (key === claim?.key || !hasParent(kind)) continue;
+    if (key === claim?.key || !host.isLinked(kind.name)) continue;
     // The reply to an earlier call: its key, which is claimed already, stays so for as long as the reply is remembered.
     const earlier = claimKey(kind.name, key);
     context.send(mapHandler(host.names, CLAIMS, earlier, "put"), { key: earlier, value: { id, until } });

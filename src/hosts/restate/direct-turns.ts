@@ -5,7 +5,6 @@
 // written; and the SDK takes longer than such a turn. Law 4: another attempt must find what is not in the journal, so the reply is
 // written first and the actor's own key last. Until that key is set, an attempt makes the same turn again and skips the frames that the
 // journal has. Once it is set, only the end can be missing.
-import { hasParent } from "../../core/chain/internal.ts";
 import type { Behaviour, Message } from "../../core/contract/index.ts";
 import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { isBlockKey, ACTOR_KEY } from "./stored-actor.ts";
@@ -81,7 +80,7 @@ export class DirectTurns {
     const input = this.#host.sealerFor(kind.name).open(tryParseJson(bytes.toString("utf8")));
     if (!isTurnInput(input) || input.message.to !== `${kind.name}/${key}`) return undefined;
     // The call has to claim its key.
-    if (input.key !== undefined && hasParent(kind)) return undefined;
+    if (input.key !== undefined && input.message.from === undefined && this.#host.isLinked(kind.name)) return undefined;
     if (journal.some(({ set }) => set === ACTOR_KEY)) {
       this.#repeatHint(input.message, first?.output);
       return [END_FRAME];
@@ -158,6 +157,7 @@ const silentHost = (host: NodeHost): NodeHost => ({
   keyMs: host.keyMs,
   retryMs: host.retryMs,
   knows: (kind) => host.knows(kind),
+  isLinked: (kind) => host.isLinked(kind),
   sealerFor: (kind) => host.sealerFor(kind),
   rolesOf: (viewer) => host.rolesOf(viewer),
   seed: () => host.seed(),

@@ -73,6 +73,8 @@ export interface NodeHost extends WorkHost {
   /** Pause after a delivery's first failure; four times as long after the second. */
   readonly retryMs: number;
   knows(kind: string): boolean;
+  /** True if a link may reach actors of that kind: their keyed calls are found by their keys alone. */
+  isLinked(kind: string): boolean;
   sealerFor(kind: string): Sealer;
   /** The roles of this caller, in the kinds of this node. */
   rolesOf(viewer: Viewer): RolesByKind;

@@ -4,7 +4,7 @@
 // While an actor is being imported it must not start, so its health says that it has failed, and why. Its events and replies go to its
 // archive first, which is not read before the actor's own key is written, in one turn.
 import { importLine, readHeader } from "../../core/chain/index.ts";
-import { atMostBytes, hasParent, type Kind, type SinceFull } from "../../core/chain/internal.ts";
+import { atMostBytes, type Kind, type SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type Json, type Row, type KeyedCall } from "../../core/contract/index.ts";
 import { kindOf, tryParseJson } from "../../core/contract/internal.ts";
 import {
@@ -71,7 +71,7 @@ export async function readActorRecord(context: DurableReader): Promise<ActorReco
 /** Exclusive, like all that follow. */
 export async function beginImport(context: DurableContext, host: NodeHost, kind: Kind, id: ActorId, head: string): Promise<ImportStart> {
   const { names } = host;
-  const claims = hasParent(kind);
+  const claims = host.isLinked(kind.name);
   const stored = readStoredActor(await context.get(ACTOR_KEY));
   if (stored !== undefined) {
     // An actor that was imported with that head may have more events by now.

@@ -8,11 +8,14 @@ import { sealer, unsealed, type Sealer } from "./sealer.ts";
 export class Kinds {
   readonly #kinds: ReadonlyMap<string, Behaviour>;
   readonly #sealer: Sealer;
+  /** Those that the links of others reach. */
+  readonly #linked: ReadonlySet<string>;
 
   /** Throws `ENGINE_MISSING` if a kind needs a secret and there is none. */
   constructor(kinds: readonly Behaviour[], secret: Uint8Array | undefined) {
     for (const behaviour of kinds) if (behaviour.redact !== undefined && secret === undefined) throw faults.secretMissing(behaviour.kind);
     this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
+    this.#linked = new Set(kinds.flatMap(({ catalogue }) => Object.values(catalogue?.links ?? {}).flat()));
     this.#sealer = secret === undefined ? unsealed : sealer(secret);
   }
 
@@ -22,6 +25,12 @@ export class Kinds {
 
   has(kind: string): boolean {
     return this.#kinds.has(kind);
+  }
+
+  /** True if a link may reach actors of that kind. */
+  isLinked(kind: string): boolean {
+    const per = this.#kinds.get(kind)?.per ?? "link";
+    return per === "link" || this.#linked.has(kind);
   }
 
   /** Throws `BAD_ID`, `UNKNOWN_KIND`. */

@@ -223,6 +223,10 @@ export class Node implements NodeHost {
     return this.kinds.has(kind);
   }
 
+  isLinked(kind: string): boolean {
+    return this.kinds.isLinked(kind);
+  }
+
   sealerFor(kind: string): Sealer {
     return this.kinds.sealerFor(kind);
   }

@@ -27,6 +27,7 @@ import { RestateIndexes } from "./indexes.ts";
 import type { Invocation } from "./ingress.ts";
 import { ShardedMap } from "./map-client.ts";
 import { LeftCallers } from "./caller-relay.ts";
+import { Kinds } from "./kinds.ts";
 import { Journal, type Faults, type InvocationEnvironment, type Invoked } from "./journal.fixture.ts";
 import { ACTOR_KEY, isEvents, readStoredActor, type StoredActor } from "./stored-actor.ts";
 import { mapObject } from "./map-object.ts";
@@ -36,6 +37,8 @@ import { errorFrom, isGuarded, isOutcome, isSnapshot, type Outcome } from "./out
 import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
 import { sealer, unsealed } from "./sealer.ts";
 import { actorObject, archiveObject, controlService } from "./actor-object.ts";
+
+const SECRET = Buffer.alloc(32, "a secret of this test");
 
 interface Served {
   readonly run: (context: ExclusiveContext, input: unknown) => Promise<unknown>;
@@ -306,12 +309,13 @@ export class World {
 
   #host(): NodeHost {
     const kinds = new Map(this.#options.kinds.map((behaviour) => [behaviour.kind, behaviour]));
-    const sealed = sealer(Buffer.alloc(32, "a secret of this test"));
+    const sealed = sealer(SECRET);
     return {
       names: this.names,
       indexes: this.indexes,
       keyMs: 60_000,
       retryMs: 100,
+      isLinked: (kind) => new Kinds(this.#options.kinds, SECRET).isLinked(kind),
       knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
       sealerFor: (kind) => (kinds.get(kind)?.redact === undefined ? unsealed : sealed),
       rolesOf: (viewer) => rolesByKind(this.#options.kinds, viewer),

@@ -155,20 +155,31 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       { kinds: (hooks) => [tallyKind("tally", {}, hooks, { catalogue: READING, view: () => ({ ok: null }) })] },
     );
 
-    it(
-      "C4 the actor of a keyed call is found for as long as its reply is remembered",
-      async ({ engine, clock }) => {
-        const viewer = { principal: "ann", scopes: [] };
-        const later = engine.call({ ...say("later", null, { to: A }), viewer }, { key: "k" });
-        await logged(engine, A, /^later /);
-        await clock.advance(900);
-        await engine.call(say("answer", { value: 7 }, { to: A }));
-        assert.deepEqual(await later, { ok: 7 });
-        await clock.advance(500);
-        assert.equal(await engine.keyed?.("tally", viewer, "k"), A);
-      },
-      { keyMs: 1_000 },
-    );
+    for (const [of, more] of [
+      ["", {}],
+      [" (autoStart)", { per: "link", autoStart: true }],
+      [" (shared, linked)", { per: "shared" }],
+    ] as const)
+      it(
+        `C4 the actor of a keyed call is found while its reply is kept${of}`,
+        async ({ engine, clock }) => {
+          const viewer = { principal: "ann", scopes: [] };
+          const later = engine.call({ ...say("later", null, { to: A }), viewer }, { key: "k" });
+          await logged(engine, A, /^later /);
+          await clock.advance(900);
+          await engine.call(say("answer", { value: 7 }, { to: A }));
+          assert.deepEqual(await later, { ok: 7 });
+          await clock.advance(500);
+          assert.equal(await engine.keyed?.("tally", viewer, "k"), A);
+        },
+        {
+          keyMs: 1_000,
+          kinds: (hooks) => [
+            tallyKind("tally", {}, hooks, more),
+            tallyKind("hall", {}, hooks, { catalogue: { tools: [], resources: [], prompts: [], links: { room: ["tally"] } } }),
+          ],
+        },
+      );
 
     it("a deadline that never comes is none", async ({ engine }) => {
       assert.deepEqual(await engine.call(say("add", null, { to: A, deadline: Infinity })), { ok: 1 });

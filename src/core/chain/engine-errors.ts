@@ -26,6 +26,7 @@ export const badId = (id: unknown): EngineError =>
 export const unknownKind = (kind: string): EngineError =>
   fault("UNKNOWN_KIND", `There is no kind of actor "${kind.slice(0, 64)}" here: start the engine with its behaviour.`);
 export const noActor = (id: ActorId): EngineError => fault("NO_ACTOR", `There is no actor ${id}: create it first.`);
+export const noAction = (id: ActorId): EngineError => fault("BAD_TURN", `A message to ${id} has no action: send the name of one, as text.`);
 export const stopped = (id: ActorId): EngineError => fault("ACTOR_STOPPED", `${id} has stopped: create it again for another life.`);
 /** Its work had begun, so the call must not be sent again without its caller's consent. */
 export const stoppedAtWork = (id: ActorId): EngineError =>

@@ -10,6 +10,7 @@ export {
   byOperator,
   callHash,
   innerKey,
+  isAction,
   keyOf,
   ownId,
   rolesByKind,

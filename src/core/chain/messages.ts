@@ -12,7 +12,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { canonical, isReplyAction, keyIn } from "../contract/internal.ts";
+import { canonical, isReplyAction, keyIn, shapeOf } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { badId } from "./engine-errors.ts";
 import { check } from "./json-check.ts";
@@ -108,14 +108,18 @@ export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: 
   };
 }
 
-/** Throws `BAD_TURN` for an action that only engines send: it would answer another actor's caller. */
+/** Throws `BAD_TURN` for what is no action, and for one that only engines send: it would answer another actor's caller. */
 export function checkAction(action: string): void {
+  if (!isAction(action)) throw new TroupeError("BAD_TURN", `${shapeOf(action)} is no action: send the name of one, as text.`);
   if (isReplyAction(action))
     throw new TroupeError(
       "BAD_TURN",
       `${JSON.stringify(action)} is sent by the engine alone: reply to a message by returning from its turn.`,
     );
 }
+
+/** Programs in plain JavaScript can pass anything: a message without an action could not even be reported as unhandled. */
+export const isAction = (action: unknown): action is string => typeof action === "string";
 
 const DIGITS = 16;
 

@@ -53,7 +53,7 @@ import {
   safeCall,
   unserialisableError,
 } from "../contract/internal.ts";
-import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, isAction, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState, appendToStored } from "./actor-state.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -300,6 +300,7 @@ export class LocalEngine implements Engine {
 
   async send(outgoing: Outgoing): Promise<void> {
     if (this.#phase !== "open") throw faults.draining();
+    if (!isAction(outgoing.action)) throw faults.noAction(outgoing.to);
     const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy, this.#cells);
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);

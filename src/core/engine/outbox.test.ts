@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ActorId, Engine, Json, Message, Outgoing } from "../contract/index.ts";
+import type { Behaviour, ActorId, Engine, Json, Message, Outgoing } from "../contract/index.ts";
 import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { FaultyStore, settle, SimulatedClock, until, type Fault, type FaultPlace } from "../../testing/index.ts";
@@ -439,3 +439,15 @@ for (const persistence of ["disk", "memory"] as const)
     await until("all are applied", async () => (await engine.read(A))?.messageCount === 4);
     assert.match(await logOf(engine, A), /one.*two.*three.*four/);
   });
+
+/** As a program in plain JavaScript may pass it. */
+const untyped = (outgoing: object): Outgoing => JSON.parse(JSON.stringify(outgoing));
+
+test("C5 a message without an action is refused, and later calls are not held up by it", async () => {
+  const sends: Behaviour = { ...tallyKind("sends"), receive: () => ({ send: [untyped({ to: A, args: null })] }) };
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally"), sends], store: memoryStore() });
+  await engine.call({ to: A, action: "add", args: null, start: null });
+  await assert.rejects(engine.send(untyped({ to: A, args: null })), { name: "EngineError", code: "BAD_TURN", applied: false });
+  await assert.rejects(engine.call({ to: "sends/one", action: "any", args: null, start: null }), { code: "CRASHED" });
+  assert.deepEqual(await engine.call({ to: A, action: "add", args: null }), { ok: 2 });
+});

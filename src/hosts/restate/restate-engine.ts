@@ -1,6 +1,6 @@
 // Owns: the engine's interface: this process runs turns for a Restate server, and calls actors through it, whichever node runs them.
 // Does not own: its parts (node.ts).
-import { byOperator, faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
+import { byOperator, faults, freezeNew, isAction, ownId, stamp } from "../../core/chain/internal.ts";
 import {
   type ActorId,
   type Asks,
@@ -294,6 +294,7 @@ export class RestateEngine implements Engine {
 
   #stamped(outgoing: Outgoing, options?: CallOptions): Message {
     if (this.#phase !== "open") throw faults.draining();
+    if (!isAction(outgoing.action)) throw faults.noAction(outgoing.to);
     const { kinds, clock, entropy, health } = this.#node;
     const message = stamp(outgoing, options, clock.now(), entropy, kinds);
     kinds.check(message.to);

@@ -130,7 +130,7 @@ export class IdempotencyCache {
       if (!(outcome instanceof Error)) return outcome;
       if (first.callers.size > 1) throw outcome;
       first.abort.abort(outcome);
-      return await first.reply;
+      return await first.reply.catch((error: unknown) => Promise.reject(endedBy(outcome, to, error)));
     } finally {
       first.callers.delete(caller);
       signal?.removeEventListener("abort", onAbort);
@@ -223,6 +223,12 @@ function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey):
 function firstReply(id: ActorId, { call, reply }: Pick<Remembered, "call" | "reply">, named: CallKey): Reply {
   refuseOther(id, call, named);
   return reply;
+}
+
+/** The error of the last caller, whose leaving aborted the call: one whose deadline has passed did not leave by itself. */
+function endedBy(why: EngineError, to: ActorId, error: unknown): unknown {
+  const isOverdue = why.code === "DEADLINE" && error instanceof EngineError && error.code === "CANCELLED";
+  return isOverdue ? faults.deadline(to, error.applied === true) : error;
 }
 
 const isCancelled = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");

@@ -161,7 +161,7 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
       [" (shared, linked)", { per: "shared" }],
     ] as const)
       it(
-        `C4 the actor of a keyed call is found while its reply is kept${of}`,
+        `C4 the actor of a keyed call is found while its reply is stored${of}`,
         async ({ engine, clock }) => {
           const viewer = { principal: "ann", scopes: [] };
           const later = engine.call({ ...say("later", null, { to: A }), viewer }, { key: "k" });
@@ -353,15 +353,16 @@ export function callTests(name: string, { it, itInMemory }: EngineTests): void {
     it("a call answered by `later` that is cancelled or times out has been applied", async ({ engine, clock }) => {
       const leaving = new AbortController();
       const left = engine.call(say("later", null, { to: A }), { signal: leaving.signal });
-      const timedOut = engine.call(say("later", null, { to: B, deadline: clock.now() + 100 }));
-      timedOut.catch(() => undefined);
+      const deadline = clock.now() + 100;
+      const timedOut = [{}, { key: "k" }].map((options) => engine.call(say("later", null, { to: B, deadline }), options));
+      for (const one of timedOut) one.catch(() => undefined);
       await logged(engine, A, /^later /);
       await logged(engine, B, /^later /);
       await settle(20);
       leaving.abort();
       await assert.rejects(left, { code: "CANCELLED", applied: true });
       await clock.advance(101);
-      await assert.rejects(timedOut, { code: "DEADLINE", applied: true });
+      for (const one of timedOut) await assert.rejects(one, { code: "DEADLINE", applied: true });
     });
 
     it("reports of turns reach a caller that waits for `later`, and are not stored", async ({ engine }) => {

@@ -43,6 +43,7 @@ const texts = (value: unknown): readonly string[] | undefined =>
 /** 0 if there is none. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
+/** The place of `user_version` in SQLite's header; 0 before the first script has run. Opening the file would delete the log next to it. */
 const SCHEMA_VERSION_AT = 60;
 
 /**

@@ -66,8 +66,9 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
   }
   // Who took it is looked up for calls from outside alone: what work calls is not repeated through links.
-  const claims = message.from === undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && host.isLinked(kind.name);
-  const claimed = claims && claim !== undefined ? claimKey(kind.name, claim.key) : undefined;
+  const isFromOutside = claim !== undefined && message.from === undefined;
+  const claims = isFromOutside && (plan.remembered.length > 0 || plan.claimed !== undefined) && host.isLinked(kind.name);
+  const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
   const entry = plan.born ? directoryEntry(turn) : undefined;
   try {
     const error = (entry && (await enter(turn, entry))) ?? (claimed === undefined ? undefined : await putClaim(turn, claimed));
@@ -103,7 +104,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: A
   if (claimed !== undefined) dropClaimsAt(context, host, claimed, message.at + host.keyMs);
   for (const { key, until } of plan.remembered) {
     if (key === claim?.key || !host.isLinked(kind.name)) continue;
-    // The reply to an earlier call: its key, which is claimed already, stays so for as long as the reply is remembered.
+    // The reply to an earlier call: its key, which a call from outside has claimed already, stays so for as long as it is remembered.
     const earlier = claimKey(kind.name, key);
     context.send(mapHandler(host.names, CLAIMS, earlier, "put"), { key: earlier, value: { id, until } });
     dropClaimsAt(context, host, earlier, until);
